@@ -1,0 +1,1 @@
+"""Seeded data of any size, for benchmarks, tests and demonstrations."""

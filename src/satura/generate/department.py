@@ -280,6 +280,7 @@ def _write_graduates(
     teaching = between(draw, (-(-count // 5), count // 4))
     research = between(draw, (-(-count // 4), count // 3))
     assistants = _pick(draw, subjects, teaching + research)
+    # There are enough courses: at most one assistant, at least one course per faculty member.
     assisted = dict(zip(assistants[:teaching], _pick(draw, courses, teaching), strict=True))
     researchers = set(assistants[teaching:])
     for i, s in enumerate(subjects):

@@ -13,7 +13,6 @@ as in the original benchmark. A file appears under its own name only when comple
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,9 +60,9 @@ def generate_university(
 ) -> Summary:
     """Write `universities` universities and their ontology below `output`.
 
-    One Spark job without a shuffle of data. `output` must be a path that driver and executors
-    share. `overwrite` replaces what an earlier run wrote there and touches nothing else;
-    `partitions` sets the number of tasks and never changes a byte of the result.
+    One Spark job that shuffles nothing but its counts. `output` must be a path that the driver
+    and the executors share. `overwrite` replaces what an earlier run wrote there and touches
+    nothing else; `partitions` sets the number of tasks and never changes a byte of the result.
     """
     started = time.perf_counter()
     tasks = _check_counts(spark, universities, partitions)
@@ -132,9 +131,10 @@ def _prepare(directory: Path, *, overwrite: bool) -> None:
                 "choose another directory, or pass `overwrite` to replace the data in it",
             )
         (directory / ONTOLOGY_FILE).unlink(missing_ok=True)
-        if (directory / DATA_DIRECTORY).exists():
-            shutil.rmtree(directory / DATA_DIRECTORY)
-    (directory / DATA_DIRECTORY).mkdir(parents=True)
+        for pattern in ("part-*.nt", ".part-*.nt.*"):
+            for stale in (directory / DATA_DIRECTORY).glob(pattern):
+                stale.unlink()
+    (directory / DATA_DIRECTORY).mkdir(parents=True, exist_ok=True)
 
 
 def _run(
@@ -144,6 +144,7 @@ def _run(
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     context = spark.sparkContext
+    outer = context.getLocalProperty("spark.job.description")
     context.setJobDescription(f"generate {universities} universities")
     try:
         written = spark.range(0, universities, 1, tasks).mapInArrow(
@@ -152,7 +153,7 @@ def _run(
         )
         row = written.agg(F.sum("triples"), F.sum("bytes")).first()
     finally:
-        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.job.description", outer)  # type: ignore[arg-type]
     assert row is not None  # an aggregate without groups always has one row
     return int(row[0]), int(row[1])
 
