@@ -1,0 +1,146 @@
+"""A well-tuned local Spark session, and where Java is.
+
+Library code is handed a session and never makes or stops one; this is the convenience for people
+who do not have one yet, and for the command line. Every setting says why it is there. A session
+that the caller made works just as well: no setting here is needed for correctness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from satura.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+MINIMUM_JAVA: Final = 17
+JAVA_HINT: Final = (
+    "install a Java 17 or newer runtime and set JAVA_HOME, for example "
+    "`sudo apt-get install openjdk-17-jre-headless` (Debian, Ubuntu), "
+    "`sudo dnf install java-17-openjdk-headless` (Fedora) or `brew install openjdk@17` (macOS)"
+)
+
+
+def session(
+    *,
+    master: str | None = None,
+    memory: str = "4g",
+    name: str = "satura",
+    ui: bool = False,
+    config: dict[str, str] | None = None,
+) -> SparkSession:
+    """Return a Spark session tuned for saturation, making it if there is none.
+
+    `master` defaults to all cores of this machine, `memory` is the heap of the JVM, `ui` serves
+    the Spark UI, `config` overrides any Spark setting.
+    """
+    from pyspark.sql import SparkSession  # noqa: PLC0415  (slow to import)
+
+    java = find_java()
+    os.environ.setdefault("JAVA_HOME", str(java.parent.parent))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(name).master(master or "local[*]")
+    for key, value in (_settings(java, memory, ui) | (config or {})).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def _settings(java: Path, memory: str, ui: bool) -> dict[str, str]:
+    return {
+        "spark.driver.memory": memory,
+        "spark.driver.extraJavaOptions": _java_options(java),
+        "spark.ui.enabled": str(ui).lower(),
+        # The bar would be mixed into our own progress lines.
+        "spark.ui.showConsoleProgress": "false",
+        # Two tasks a core keep both busy at the end of a stage; more only costs start-up.
+        "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 2)),
+        "spark.sql.adaptive.enabled": "true",
+        # Adaptive merging of small partitions would undo the parallelism of a two-core machine.
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "true",
+        # Splits of 64 MiB: enough tasks to balance, few enough that set-up does not show.
+        "spark.sql.files.maxPartitionBytes": str(64 << 20),
+        # Ids are hashes and do not compress; zstd level 1 gains on terms and costs little.
+        "spark.sql.parquet.compression.codec": "zstd",
+        "parquet.compression.codec.zstd.level": "1",
+        "spark.shuffle.compress": "true",
+        "spark.io.compression.codec": "lz4",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Nothing here uses a catalog; the in-memory one starts faster and leaves no files.
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "satura-warehouse"),
+    }
+
+
+def _java_options(java: Path) -> str:
+    # Throughput matters here, pauses do not: the parallel collector beats G1 on few cores.
+    options = ["-XX:+UseParallelGC", "-Dlog4j2.level=error"]
+    archive = class_archive(java)
+    if archive.is_file():
+        # A missing or outdated archive is ignored by the JVM, so this is never a risk.
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+    return " ".join(options)
+
+
+def class_archive(java: Path) -> Path:
+    """Return where the JVM's class archive for this Java and Spark is kept.
+
+    With it a session starts in about half the time. `satura warm-up` (part of `make setup`)
+    writes it; without it everything works, only slower to start.
+    """
+    import pyspark  # noqa: PLC0415
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "satura"
+    stamp = f"{java.resolve()}|{java_version(java)}|{Path(pyspark.__file__).parent}|{pyspark.__version__}"
+    return cache / f"classes-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}.jsa"
+
+
+def find_java() -> Path:
+    """Return the `java` to use, or say exactly what to install."""
+    candidates = [Path(home) / "bin" / "java" for home in [os.environ.get("JAVA_HOME")] if home]
+    on_path = shutil.which("java")
+    if on_path:
+        candidates.append(Path(on_path).resolve())
+    for root in ("/usr/lib/jvm", "/opt/homebrew/opt", "/Library/Java/JavaVirtualMachines"):
+        candidates += sorted(Path(root).glob("*/bin/java"), reverse=True)
+        candidates += sorted(Path(root).glob("*/Contents/Home/bin/java"), reverse=True)
+    seen: list[str] = []
+    for java in candidates:
+        if not java.is_file():
+            continue
+        version = java_version(java)
+        if version >= MINIMUM_JAVA:
+            return java
+        seen.append(f"{java} is version {version}")
+    found = f" ({'; '.join(seen)})" if seen else ""
+    raise ConfigError("JAVA-MISSING", f"no Java {MINIMUM_JAVA} or newer was found{found}", JAVA_HINT)
+
+
+def java_version(java: Path) -> int:
+    """Return the feature version of a `java`, 0 when it does not run."""
+    release = java.resolve().parent.parent / "release"
+    if release.is_file():
+        match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(errors="replace"))
+        if match:
+            return int(match[1])
+    try:
+        done = subprocess.run(
+            [str(java), "-version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(match[1]) if match else 0
