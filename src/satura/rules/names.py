@@ -135,9 +135,7 @@ class Names:
 
     def _bad_iri(self, iri: str, error: Exception, token: Token) -> ParseError:
         reason = str(error)
-        return self.fault(
-            ParseError, "RULE-SYNTAX", f"`<{iri}>` is not an IRI: {reason}", at=token
-        )
+        return self.fault(ParseError, "RULE-SYNTAX", f"`<{iri}>` is not an IRI: {reason}", at=token)
 
     def _direction(self, suffix: Token) -> ParseError:
         direction = str(suffix).rpartition("--")[2]

@@ -63,7 +63,9 @@ def parse_moment(lexical: str, kind: str) -> Moment | None:
     if found is None:
         return None
     part = found.groupdict()
-    year, month, day = (int(part.get(k) or d) for k, d in (("year", 2000), ("month", 1), ("day", 1)))
+    year, month, day = (
+        int(part.get(k) or d) for k, d in (("year", 2000), ("month", 1), ("day", 1))
+    )
     hour, minute = (int(part.get(k) or 0) for k in ("hour", "minute"))
     second = Decimal(part.get("second") or 0)
     zone = _zone(part["zone"]) if part.get("zone") else None

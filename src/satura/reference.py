@@ -1,0 +1,145 @@
+"""The reference: the naive fixpoint of a rule set over Python sets, the oracle of every test.
+
+It does what SPARQL-RL sections 6.4 and 6.5 say, in the order they say it, and nothing clever: all
+rules, all solutions, again and again until nothing is new. Facts are *generalized* triples inside,
+so a conclusion with a literal subject or a predicate that is not an IRI takes part in reasoning;
+it is only left out of what is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from satura.entailment import entails as entails
+from satura.entailment import find_inconsistency as find_inconsistency
+from satura.errors import LimitError
+from satura.rules.evaluate import Context, Solution, assigned, fresh_blank, is_true
+from satura.rules.model import Assignment, Atom, BodyElement, Filter, Rule, RuleSet, Slot, Variable
+from satura.rules.strata import stratify
+from satura.terms.literals import make_xsd
+from satura.terms.ntriples import Term, Triple, is_blank, is_iri, is_literal
+
+MAX_ROUNDS: Final = 10_000
+
+
+class Facts:
+    """A set of triples that finds those with a given term in a given place."""
+
+    def __init__(self, triples: Iterable[Triple] = ()) -> None:
+        self.triples: set[Triple] = set()
+        self.by_term: dict[tuple[int, Term], set[Triple]] = {}
+        self.add(triples)
+
+    def add(self, triples: Iterable[Triple]) -> bool:
+        """Add triples and say whether any was new."""
+        new = set(triples) - self.triples
+        self.triples |= new
+        for triple in new:
+            for place, term in enumerate(triple):
+                self.by_term.setdefault((place, term), set()).add(triple)
+        return bool(new)
+
+    def match(self, atom: Atom, solution: Solution) -> Iterator[dict[Variable, Term]]:
+        """Yield every extension of a solution under which the atom is a fact."""
+        wanted = [fill(slot, solution) for slot in atom.slots]
+        known = [(place, t) for place, t in enumerate(wanted) if isinstance(t, str)]
+        candidates = (self.by_term.get(key, set()) for key in known)
+        for triple in list(min(candidates, key=len, default=self.triples)):
+            extended = dict(solution)
+            if all(
+                extended.setdefault(slot, term) == term
+                if isinstance(slot, Variable)
+                else slot == term
+                for slot, term in zip(wanted, triple, strict=True)
+            ):
+                yield extended
+
+
+def fill(slot: Slot, solution: Solution) -> Slot:
+    """Return a slot with its variable replaced, if it has a value."""
+    return solution.get(slot, slot) if isinstance(slot, Variable) else slot
+
+
+def solve(
+    elements: Sequence[BodyElement],
+    solution: dict[Variable, Term],
+    facts: Facts,
+    base: Facts,
+    context: Context,
+) -> Iterator[dict[Variable, Term]]:
+    """Yield the solutions of a sequence of rule elements (section 6.4, `evalRuleElements`)."""
+    if not elements:
+        yield solution
+        return
+    element, rest = elements[0], elements[1:]
+    following: Iterable[dict[Variable, Term]] = ()
+    if isinstance(element, Atom):
+        following = facts.match(element, solution)
+    elif isinstance(element, Filter):
+        following = [solution] if is_true(element.expression, solution, context) else ()
+    elif isinstance(element, Assignment):
+        name = "\0".join((context.seed, *(f"{v}={t}" for v, t in sorted_items(solution))))
+        place = Context(context.now, name, str(element.variable))
+        value = assigned(element.expression, solution, place)
+        following = [] if value is None else [{**solution, element.variable: value}]
+    else:
+        inner = base if element.data else facts
+        if next(solve(element.body, solution, inner, base, context), None) is None:
+            following = [solution]
+    for extended in following:
+        yield from solve(rest, extended, facts, base, context)
+
+
+def sorted_items(solution: Solution) -> list[tuple[Variable, Term]]:
+    return sorted(solution.items(), key=lambda item: item[0].name)
+
+
+def conclude(rule: Rule, facts: Facts, base: Facts, now: Term) -> Iterator[Triple]:
+    """Yield what one evaluation of a rule concludes (section 6.4, `evalRule`)."""
+    context = Context(now, seed=rule.iri or rule.id)
+    for solution in solve(rule.body, {}, base if rule.data else facts, base, context):
+        name = [f"{v}={t}" for v, t in sorted_items(solution)]
+        for atom in rule.head:
+            s, p, o = (str(fill(slot, solution)) for slot in atom.slots)
+            made = [
+                fresh_blank(rule.id, t, *name) if isinstance(slot, str) and is_blank(slot) else t
+                for slot, t in zip(atom.slots, (s, p, o), strict=True)
+            ]
+            yield made[0], made[1], made[2]
+
+
+def close(
+    rules: RuleSet,
+    triples: Iterable[Triple],
+    *,
+    max_rounds: int = MAX_ROUNDS,
+    generalized: bool = False,
+) -> frozenset[Triple]:
+    """Return the given triples and all that the rules conclude from them.
+
+    With `generalized` the triples that are not RDF (a literal as subject, a predicate that is not
+    an IRI) are returned too. Raises `LimitError` when a stratum takes more than `max_rounds`.
+    """
+    base = Facts(triples)
+    facts = Facts(base.triples)
+    facts.add(rules.data)
+    now = make_xsd(datetime.now(UTC).isoformat(timespec="milliseconds"), "dateTime")
+    for stratum in stratify(rules):
+        for rule in stratum.once:
+            facts.add(list(conclude(rule, facts, base, now)))
+        rounds, changed = 0, True
+        while changed:
+            if rounds == max_rounds:
+                raise LimitError("LIMIT-ROUNDS", f"no fixpoint after {max_rounds} rounds")
+            rounds += 1
+            changed = False
+            for rule in stratum.general:
+                changed |= facts.add(list(conclude(rule, facts, base, now)))
+    return frozenset(t for t in facts.triples if generalized or is_rdf(t))
+
+
+def is_rdf(triple: Triple) -> bool:
+    """Say whether a generalized triple is an RDF triple."""
+    return not is_literal(triple[0]) and is_iri(triple[1])
