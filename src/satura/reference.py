@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from satura.entailment import entails as entails
-from satura.entailment import find_inconsistency as find_inconsistency
+from satura.entailment import entails, find_inconsistency
 from satura.errors import LimitError
 from satura.rules.evaluate import Context, Solution, assigned, fresh_blank, is_true
 from satura.rules.model import Assignment, Atom, BodyElement, Filter, Rule, RuleSet, Slot, Variable
 from satura.rules.strata import stratify
 from satura.terms.literals import make_xsd
 from satura.terms.ntriples import Term, Triple, is_blank, is_iri, is_literal
+
+__all__ = ["Facts", "close", "entails", "find_inconsistency"]
 
 MAX_ROUNDS: Final = 10_000
 
@@ -45,8 +46,9 @@ class Facts:
         """Yield every extension of a solution under which the atom is a fact."""
         wanted = [fill(slot, solution) for slot in atom.slots]
         known = [(place, t) for place, t in enumerate(wanted) if isinstance(t, str)]
-        candidates = (self.by_term.get(key, set()) for key in known)
-        for triple in list(min(candidates, key=len, default=self.triples)):
+        candidates = [self.by_term.get(key, set()) for key in known] or [self.triples]
+        fewest: set[Triple] = min(candidates, key=len)
+        for triple in list(fewest):
             extended = dict(solution)
             if all(
                 extended.setdefault(slot, term) == term

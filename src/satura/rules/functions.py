@@ -105,6 +105,8 @@ def _integral(mode: str) -> Callable[[Term], Term]:
 
 def _abs(text: Term) -> Term:
     number = to_number(text)
+    if isinstance(number.value, Decimal):
+        return from_number(Number(number.kind, abs(number.value)))
     return from_number(Number(number.kind, abs(number.value)))
 
 
@@ -277,7 +279,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Term]]] = {
     "STR": _str,
     "LANG": lambda text: make_literal(_literal(text).language or ""),
     "LANGMATCHES": _lang_matches,
-    "LANGDIR": lambda text: make_literal("" if _literal(text) else ""),
+    "LANGDIR": lambda text: make_literal(_literal(text).lexical[:0]),
     "DATATYPE": lambda text: _literal(text).datatype,
     "IRI": _iri,
     "URI": _iri,

@@ -33,6 +33,8 @@ class Names:
         self.source = source
         self.base = base
         self.prefixes: dict[str, str] = {}
+        self.declared: dict[str, Position] = {}
+        self.used: set[str] = set()
 
     def position(self, node: ParseTree | Token) -> Position:
         if isinstance(node, Token):
@@ -64,7 +66,9 @@ class Names:
         self.base = self.resolve(token)
 
     def declare_prefix(self, name: Token, iri: Token) -> None:
-        self.prefixes[str(name)[:-1]] = self.resolve(iri)
+        prefix = str(name)[:-1]
+        self.prefixes[prefix] = self.resolve(iri)
+        self.declared[prefix] = self.position(name)
 
     def resolve(self, token: Token) -> str:
         """Return the absolute IRI of an `<…>` token, resolved against the base."""
@@ -122,6 +126,7 @@ class Names:
 
     def _expand(self, token: Token) -> str:
         prefix, _, local = str(token).partition(":")
+        self.used.add(prefix)
         if prefix not in self.prefixes:
             well_known = f"`PREFIX {prefix}: <{PREFIXES[prefix]}>`" if prefix in PREFIXES else None
             raise self.fault(

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import Final
+from typing import Any, Final
 
 from satura.terms.datatypes import ILL_TYPED, INTEGERS, NUMERIC, RECOGNIZED, value_of
 from satura.terms.literals import make_xsd, split_literal
@@ -26,7 +26,7 @@ FALSE: Final = make_xsd("false", "boolean")
 KINDS: Final = ("integer", "decimal", "float", "double")
 EXACT: Final = Context(prec=1_000)
 DIVISION: Final = Context(prec=28)
-ORDER: Final[dict[str, Callable[[object, object], bool]]] = {
+ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
 }  # fmt: skip
 ORDERED: Final = ("string", "boolean", "dateTime", "date", "time")

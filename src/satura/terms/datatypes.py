@@ -143,6 +143,10 @@ def _moment(kind: str) -> Callable[[str], Hashable | None]:
     return lambda lexical: parse_moment(lexical, kind)
 
 
+def _duration(kind: str) -> Callable[[str], Hashable | None]:
+    return lambda lexical: parse_duration(lexical, kind)
+
+
 _Reader = Callable[[str], Hashable | None]
 _READERS: Final[dict[Term, tuple[str, _Reader]]] = {
     term(XSD, "decimal"): ("decimal", _decimal),
@@ -159,7 +163,7 @@ _READERS: Final[dict[Term, tuple[str, _Reader]]] = {
         for kind in ("date", "time", "gYear", "gMonth", "gDay", "gYearMonth", "gMonthDay")
     },
     **{
-        term(XSD, kind): ("duration", lambda lexical, kind=kind: parse_duration(lexical, kind))
+        term(XSD, kind): ("duration", _duration(kind))
         for kind in ("duration", "yearMonthDuration", "dayTimeDuration")
     },
     **{term(XSD, name): ("decimal", _integer(bounds)) for name, bounds in INTEGERS.items()},
