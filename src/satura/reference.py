@@ -82,8 +82,9 @@ def solve(
     elif isinstance(element, Filter):
         following = [solution] if is_true(element.expression, solution, context) else ()
     elif isinstance(element, Assignment):
-        name = "\0".join((context.seed, *(f"{v}={t}" for v, t in sorted_items(solution))))
-        place = Context(context.now, name, str(element.variable))
+        matched = {v: t for v, t in solution.items() if v not in context.computed}
+        seed = "\0".join((context.seed, *describe(matched)))
+        place = Context(context.now, seed, str(element.variable))
         value = assigned(element.expression, solution, place)
         following = [] if value is None else [{**solution, element.variable: value}]
     else:
@@ -94,22 +95,27 @@ def solve(
         yield from solve(rest, extended, facts, base, context)
 
 
-def sorted_items(solution: Solution) -> list[tuple[Variable, Term]]:
-    return sorted(solution.items(), key=lambda item: item[0].name)
+def describe(solution: Solution) -> list[str]:
+    """Return a text per variable; the same solution always gives the same."""
+    return sorted(f"{variable}={term}" for variable, term in solution.items())
 
 
 def conclude(rule: Rule, facts: Facts, base: Facts, now: Term) -> Iterator[Triple]:
     """Yield what one evaluation of a rule concludes (section 6.4, `evalRule`)."""
-    context = Context(now, seed=rule.iri or rule.id)
+    # A fresh blank node is named after rule and solution, so a run can be repeated.
+    seed = "\0".join((rule.id, *map(str, rule.head), *map(str, rule.atoms)))
+    context = Context(now, seed, computed=frozenset(a.variable for a in rule.assignments))
     for solution in solve(rule.body, {}, base if rule.data else facts, base, context):
-        name = [f"{v}={t}" for v, t in sorted_items(solution)]
         for atom in rule.head:
-            s, p, o = (str(fill(slot, solution)) for slot in atom.slots)
-            made = [
-                fresh_blank(rule.id, t, *name) if isinstance(slot, str) and is_blank(slot) else t
-                for slot, t in zip(atom.slots, (s, p, o), strict=True)
-            ]
-            yield made[0], made[1], made[2]
+            s, p, o = (instantiate(slot, solution, seed) for slot in atom.slots)
+            yield s, p, o
+
+
+def instantiate(slot: Slot, solution: Solution, seed: str) -> Term:
+    """Return what a slot of a head stands for under a solution."""
+    if isinstance(slot, Variable):
+        return solution[slot]
+    return fresh_blank(seed, slot, *describe(solution)) if is_blank(slot) else slot
 
 
 def close(

@@ -37,12 +37,14 @@ ZERO: Final = make_xsd("0", "integer")
 class Context:
     """What an expression may know besides its solution.
 
-    `seed` names the solution (for `BNODE("x")`), `place` the assignment (for `UUID()`).
+    `seed` names the rule and then the solution, `place` the assignment that is being worked out;
+    `BNODE` and `UUID` need them. `computed` are the variables whose values are computed.
     """
 
     now: Term = ""
     seed: str = ""
     place: str = ""
+    computed: frozenset[Variable] = frozenset()
 
 
 def is_true(expression: Expression, solution: Solution, context: Context) -> bool:

@@ -20,6 +20,7 @@ from satura.rules.operators import (
     EvaluationError,
     Number,
     boolean,
+    effective_boolean,
     from_number,
     to_number,
 )
@@ -260,7 +261,9 @@ def cast(text: Term, datatype: Term) -> Term:
         made = make_literal(day + clock + _zone_text(text), datatype)
     if value_of(made) is ILL_TYPED:
         raise EvaluationError(f"{text} cannot be cast to {name}")
-    return made
+    if name == "boolean":
+        return boolean(effective_boolean(made))
+    return from_number(to_number(made)) if datatype in NUMERIC else made
 
 
 def _cast_number(number: Number, name: str) -> Term:

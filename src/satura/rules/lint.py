@@ -19,7 +19,7 @@ from satura.rules.strata import stratify
 from satura.rules.syntax import parse
 from satura.terms.ntriples import is_literal
 
-STATEMENT: Final = re.compile(r"^[ \t]*(?:RULE|DATA|PREFIX|BASE|IMPORTS|VERSION)\b", re.I | re.M)
+STATEMENT: Final = re.compile(r"^[ \t]*(RULE|DATA|PREFIX|BASE|IMPORTS|VERSION)\b", re.I | re.M)
 MAX_SYNTAX_ERRORS: Final = 100
 
 
@@ -69,7 +69,10 @@ def _blank_syntax_errors(text: str, source: str) -> tuple[str, list[SaturaError]
             if line <= len(original) and error.excerpt is not None:
                 error.excerpt = original[line - 1]
             found.append(error)
-            text = _without_statement(text, line, error.column or 1)
+            shorter = _without_statement(text, line, error.column or 1)
+            if shorter == text:
+                break
+            text = shorter
         else:
             return text, found
     return "", found
@@ -77,14 +80,23 @@ def _blank_syntax_errors(text: str, source: str) -> tuple[str, list[SaturaError]
 
 def _without_statement(text: str, line: int, column: int) -> str:
     """Blank the statement around a place, line breaks excepted, so that positions stay true."""
-    starts = [match.start() for match in STATEMENT.finditer(text)]
     lines = text.splitlines(keepends=True)
     place = sum(map(len, lines[: line - 1])) + column - 1
-    start = max((s for s in starts if s <= place), default=0)
-    if not text[start:place].strip() and not text[place:].strip():
-        start = 0
-    end = min((s for s in starts if s > max(place, start)), default=len(text))
+    starts = [match.end() - len(match[1]) for match in STATEMENT.finditer(text)]
+    start = place
+    if not _parses(text[:place]):
+        # The fault is in the statement before: a `RULE` in the middle of a rule ends that rule.
+        start = max((s for s in starts if s < place), default=0)
+    end = min((s for s in starts if s >= place and s > start), default=len(text))
     return text[:start] + re.sub(r"[^\r\n]", " ", text[start:end]) + text[end:]
+
+
+def _parses(text: str) -> bool:
+    try:
+        parse(text, source="")
+    except ParseError:
+        return False
+    return True
 
 
 def _warning(names: Names, code: str, message: str, hint: str, at: Position) -> SaturaError:

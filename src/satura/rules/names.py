@@ -59,7 +59,7 @@ class Names:
             source=place.source,
             line=place.line,
             column=place.column,
-            excerpt=excerpt_of(self.text, place.line),
+            excerpt=excerpt_of(self.text, place.line) if place.source == self.source else None,
         )
 
     def declare_base(self, token: Token) -> None:
