@@ -47,7 +47,10 @@ def test_what_follows_through_a_literal_subject_stays() -> None:
 
 
 def test_what_follows_through_a_strange_predicate_stays() -> None:
-    rules = "RULE { ?x ?q ?y } WHERE { ?x :p ?y . :p :sub ?q } RULE { ?y :r ?p } WHERE { ?x ?p ?y . ?p :is 1 }"
+    rules = """
+        RULE { ?x ?q ?y } WHERE { ?x :p ?y . :p :sub ?q }
+        RULE { ?y :r ?p } WHERE { ?x ?p ?y . ?p :is 1 }
+    """
     data = ":a :p :b . :p :sub _:q . _:q :is 1"
     (blank,) = {o for _, p, o in graph(data) if p == "<http://e/sub>"}
     assert inferred(rules, data) == {("<http://e/b>", "<http://e/r>", blank)}
@@ -92,7 +95,10 @@ def test_blank_nodes_one_per_solution_and_repeatable() -> None:
 
 
 def test_bnode_label_is_shared_within_a_solution() -> None:
-    rules = "RULE { ?x :p ?a , ?b , ?c } WHERE { ?x :q ?y SET(?a := BNODE('k')) SET(?b := BNODE('k')) SET(?c := BNODE()) }"
+    rules = """
+        RULE { ?x :p ?a , ?b , ?c }
+        WHERE { ?x :q ?y SET(?a := BNODE('k')) SET(?b := BNODE('k')) SET(?c := BNODE()) }
+    """
     assert len(inferred(rules, ":a :q 1")) == 2
     assert len(inferred(rules, ":a :q 1 , 2")) == 4
 
@@ -123,7 +129,8 @@ def test_rdfs_closure_written_out(name: str) -> None:
     given = graph(
         ":teaches rdfs:subPropertyOf :involves . :involves rdfs:subPropertyOf :touches ;"
         " rdfs:domain :Person ; rdfs:range :Thing ."
-        " :Person rdfs:subClassOf :Agent . :Agent rdfs:subClassOf :Being . :ann :teaches 'maths' , :art"
+        " :Person rdfs:subClassOf :Agent . :Agent rdfs:subClassOf :Being ."
+        " :ann :teaches 'maths' , :art"
     )
     assert close(load_rules(name), given) - given == graph(
         ":teaches rdfs:subPropertyOf :touches . :Person rdfs:subClassOf :Being ."

@@ -63,6 +63,11 @@ def _literal(text: Term) -> LiteralParts:
     return split_literal(text)
 
 
+def _langdir(text: Term) -> Term:
+    _literal(text)
+    return make_literal("")  # no literal has a base direction here; the readers refuse them
+
+
 def _lang_matches(tag: Term, pattern: Term) -> Term:
     language, wanted = text_of(tag).lexical.lower(), text_of(pattern).lexical.lower()
     if wanted == "*":
@@ -282,7 +287,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Term]]] = {
     "STR": _str,
     "LANG": lambda text: make_literal(_literal(text).language or ""),
     "LANGMATCHES": _lang_matches,
-    "LANGDIR": lambda text: make_literal(_literal(text).lexical[:0]),
+    "LANGDIR": _langdir,
     "DATATYPE": lambda text: _literal(text).datatype,
     "IRI": _iri,
     "URI": _iri,

@@ -23,7 +23,7 @@ STATEMENT: Final = re.compile(r"^[ \t]*(RULE|DATA|PREFIX|BASE|IMPORTS|VERSION)\b
 MAX_SYNTAX_ERRORS: Final = 100
 
 
-class RuleWarning(RuleError):
+class RuleWarning(RuleError):  # noqa: N818 (a warning is what it is)
     """Something legal that is probably not meant."""
 
 

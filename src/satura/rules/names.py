@@ -72,7 +72,7 @@ class Names:
 
     def resolve(self, token: Token) -> str:
         """Return the absolute IRI of an `<…>` token, resolved against the base."""
-        iri = _unescape(str(token)[1:-1])
+        iri = self._unescape(str(token)[1:-1], token)
         if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:", iri):
             return iri
         if self.base is None:
@@ -108,7 +108,7 @@ class Names:
         if tree.data in ("numeric_literal", "signed_literal"):
             return _typed(str(token), NUMBER_TYPES[token.type.removesuffix("_SIGNED")])
         quotes = 3 if token.type.startswith("STRING_LONG") else 1
-        lexical = _unescape(str(token)[quotes:-quotes])
+        lexical = self._unescape(str(token)[quotes:-quotes], token)
         if len(tree.children) == 1:
             return canonical(ox.Literal(lexical))
         suffix = tree.children[1]
@@ -123,6 +123,22 @@ class Names:
             raise self.fault(
                 ParseError, "RULE-SYNTAX", f"`{suffix}` is not a language tag", at=suffix
             ) from error
+
+    def _unescape(self, text: str, token: Token) -> str:
+        """Replace the escapes of a string or an IRI."""
+
+        def replace(found: re.Match[str]) -> str:
+            code = found[1]
+            if len(code) == 1:
+                return ESCAPES[code]
+            number = int(code[1:], 16)
+            if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+                raise self.fault(
+                    ParseError, "RULE-SYNTAX", f"`{found[0]}` is not a character", at=token
+                )
+            return chr(number)
+
+        return re.sub(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", replace, text, flags=re.DOTALL)
 
     def _expand(self, token: Token) -> str:
         prefix, _, local = str(token).partition(":")
@@ -162,13 +178,3 @@ class Names:
 
 def _typed(lexical: str, datatype: str) -> Term:
     return canonical(ox.Literal(lexical, datatype=ox.NamedNode(XSD + datatype)))
-
-
-def _unescape(text: str) -> str:
-    """Replace the escapes of SPARQL strings and IRIs."""
-
-    def replace(found: re.Match[str]) -> str:
-        code = found[1]
-        return ESCAPES[code] if len(code) == 1 else chr(int(code[1:], 16))
-
-    return re.sub(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", replace, text, flags=re.DOTALL)

@@ -12,7 +12,7 @@ import operator
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact
 from typing import Any, Final
 
 from satura.terms.datatypes import ILL_TYPED, INTEGERS, NUMERIC, RECOGNIZED, value_of
@@ -24,7 +24,7 @@ from satura.vocab import XSD, XSD_STRING, term
 TRUE: Final = make_xsd("true", "boolean")
 FALSE: Final = make_xsd("false", "boolean")
 KINDS: Final = ("integer", "decimal", "float", "double")
-EXACT: Final = Context(prec=1_000)
+EXACT: Final = Context(prec=1_000, traps=[Inexact])
 DIVISION: Final = Context(prec=28)
 ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
@@ -149,7 +149,10 @@ def _combine_exact(sign: str, a: Decimal, b: Decimal, kind: str) -> Term:
             raise EvaluationError("division by zero")
         return from_number(Number("decimal", DIVISION.divide(a, b)))
     results = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}
-    return from_number(Number(kind, results[sign](a, b)))
+    try:
+        return from_number(Number(kind, results[sign](a, b)))
+    except Inexact as error:
+        raise EvaluationError("the number is too long") from error
 
 
 def _over_zero(x: float, y: float) -> float:

@@ -103,6 +103,9 @@ def read_import(iri: str) -> str:
         raise ConfigError(
             "RULES-IMPORT", f"`<{iri}>` is not a local file", "copy the rule set beside yours"
         )
+    if not parts.path.endswith(SUFFIX):
+        # An excerpt in an error message must not show a line of some other file.
+        raise ConfigError("RULES-IMPORT", f"`<{iri}>` is not a rule file (`*{SUFFIX}`)")
     try:
         return Path(unquote(parts.path)).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -142,7 +145,11 @@ class Reading:
                 self._statement(node, names, block)
             except ParseError as error:
                 self.faults.append(error)
-        self.prefixes = {**names.prefixes, **self.prefixes}
+            except RecursionError:
+                message = "the statement is nested too deeply"
+                self.faults.append(names.fault(ParseError, "RULE-SYNTAX", message, at=node))
+        # An importing file is done after what it imports, so its own prefixes win.
+        self.prefixes = {**self.prefixes, **names.prefixes}
 
     def _statement(self, node: ParseTree, names: Names, block: Block) -> None:
         tokens = [child for child in node.children if isinstance(child, Token)]

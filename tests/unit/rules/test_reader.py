@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from satura.errors import ConfigError, ParseError, RuleError, SaturaError, UnsupportedError
 from satura.rules.expression import Call, Constant
+from satura.rules.lint import lint
 from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, Variable
-from satura.rules.reader import builtin_names, load_rules, read_rules
+from satura.rules.reader import builtin_names, builtin_text, load_rules, read_rules
 from satura.terms.ntriples import parse_text
 from satura.vocab import RDF, RDF_TYPE, XSD
 
@@ -177,7 +179,13 @@ def test_keywords_ignore_case_but_a_does_not() -> None:
     ("text", "kind", "code", "place", "message"),
     [
         ("RULE { ?x :p ?y } WHERE { ?x :q ?z }", RuleError, "RULE-UNSAFE-HEAD", (2, 1), "`?y`"),
-        ("RULE { ?x :p ?y } WHERE { ?x :q ?z NOT { ?x :r ?y } }", RuleError, "RULE-UNSAFE-HEAD", (2, 1), "`?y`"),
+        (
+            "RULE { ?x :p ?y } WHERE { ?x :q ?z NOT { ?x :r ?y } }",
+            RuleError,
+            "RULE-UNSAFE-HEAD",
+            (2, 1),
+            "`?y`",
+        ),
         ("RULE {} WHERE { ?x ex:p ?y }", RuleError, "RULE-UNKNOWN-PREFIX", (2, 20), "`ex:`"),
         ("RULE {} WHERE { ?x :p 1 2 }", ParseError, "RULE-SYNTAX", (2, 25), "found `2`"),
         ("RULE {} WHERE { ?x :p ", ParseError, "RULE-SYNTAX", (2, 22), "the end of the text"),
@@ -188,15 +196,41 @@ def test_keywords_ignore_case_but_a_does_not() -> None:
         ("RULE {} WHERE { FILTER(REGEX(1)) }", ParseError, "RULE-SYNTAX", (2, 24), "takes 2 to 3"),
         ("RULE {} WHERE { ?x :p <rel> }", RuleError, "RULE-RELATIVE-IRI", (2, 23), "relative"),
         ("RULE {} WHERE { ?x :p <x:%ZZ> }", ParseError, "RULE-SYNTAX", (2, 23), "is not an IRI"),
-        ("RULE {} WHERE { ?x :p+ ?y }", UnsupportedError, "RULE-UNSUPPORTED", (2, 22), "path operator"),
-        ("RULE {} WHERE { OPTIONAL { } }", UnsupportedError, "RULE-UNSUPPORTED", (2, 17), "SPARQL pattern"),
-        ("RULE {} WHERE { FILTER(BOUND(?x)) }", UnsupportedError, "RULE-UNSUPPORTED", (2, 24), "function"),
-        ("RULE {} WHERE { FILTER(:f(1)) }", UnsupportedError, "RULE-UNSUPPORTED", (2, 24), "<http://e/f>"),
+        (
+            "RULE {} WHERE { ?x :p+ ?y }",
+            UnsupportedError,
+            "RULE-UNSUPPORTED",
+            (2, 22),
+            "path operator",
+        ),
+        (
+            "RULE {} WHERE { OPTIONAL { } }",
+            UnsupportedError,
+            "RULE-UNSUPPORTED",
+            (2, 17),
+            "SPARQL pattern",
+        ),
+        (
+            "RULE {} WHERE { FILTER(BOUND(?x)) }",
+            UnsupportedError,
+            "RULE-UNSUPPORTED",
+            (2, 24),
+            "function",
+        ),
+        (
+            "RULE {} WHERE { FILTER(:f(1)) }",
+            UnsupportedError,
+            "RULE-UNSUPPORTED",
+            (2, 24),
+            "<http://e/f>",
+        ),
         ("DATA { << :a :b :c >> }", UnsupportedError, "RULE-UNSUPPORTED", (2, 8), "reified triple"),
         ("DATA { :a :b 'x'@en--ltr }", UnsupportedError, "RULE-UNSUPPORTED", (2, 17), "direction"),
+        ("DATA { :a :b '\\uD800' }", ParseError, "RULE-SYNTAX", (2, 14), "is not a character"),
+        ("DATA { :a :b '\\U00110000' }", ParseError, "RULE-SYNTAX", (2, 14), "not a character"),
         ("IF {} THEN {}", UnsupportedError, "RULE-UNSUPPORTED", (2, 1), "IF"),
     ],
-)  # fmt: skip
+)
 def test_faults_say_what_and_where(
     text: str, kind: type[SaturaError], code: str, place: tuple[int, int], message: str
 ) -> None:
@@ -211,11 +245,51 @@ def test_faults_say_what_and_where(
     assert error.excerpt == text
 
 
+@pytest.mark.parametrize("prefix", ["a", "data", "not", "filter", "rule", "in", "true", "str"])
+def test_keywords_may_be_prefixes(prefix: str) -> None:
+    text = f"""PREFIX {prefix}: <http://e/>
+        RULE {prefix}:r {{ ?x a {prefix}:a }}
+        WHERE {{ ?x {prefix}:p ?y . {prefix}:a a {prefix}: FILTER(?y IN ({prefix}:a)) }}
+        DATA {{ {prefix}:x {prefix}:y {prefix}:z }}"""
+    rules = read_rules(text, source="t")
+    assert rules.rules[0].atoms[1].slots == (iri("a"), RDF_TYPE, iri(""))
+
+
+def test_broken_texts_are_faults_not_crashes() -> None:
+    pick = random.Random(7)
+    alphabet = "{}()[]<>.;,:?$\"'\\#@^|&=!+-*/~ \n_a1é\u0000RULEWHEREDATAFILTERSETNOT"
+    texts = [builtin_text(name)[:1_500] for name in builtin_names()]
+    for _ in range(150):
+        text = list(pick.choice(texts))
+        for _ in range(pick.randrange(1, 6)):
+            place = pick.randrange(len(text))
+            text[place : place + pick.randrange(3)] = pick.choice(alphabet)
+        # Lint reads everything that can be read, and raises nothing.
+        for error in lint("".join(text), "test", base="http://e/"):
+            assert isinstance(error, ParseError), repr(error)
+
+
+def test_deep_nesting_is_a_fault_not_a_crash() -> None:
+    deep = "+".join("1" * 5_000)
+    with pytest.raises(ParseError, match="nested too deeply"):
+        read_rules(f"RULE {{}} WHERE {{ SET(?x := {deep}) }}", source="t")
+    deep = "[ <x:p> " * 2_000 + "1" + " ]" * 2_000
+    with pytest.raises(ParseError, match="nested too deeply"):
+        read_rules(f"DATA {{ {deep} }}", source="t")
+
+
+def test_prefixes_of_the_importing_file_win(tmp_path: Path) -> None:
+    (tmp_path / "part.srl").write_text("PREFIX : <http://part/> PREFIX q: <http://q/>")
+    (tmp_path / "main.srl").write_text("IMPORTS <part.srl> PREFIX : <http://main/>")
+    prefixes = load_rules(str(tmp_path / "main.srl")).prefixes
+    assert dict(prefixes) == {"": "http://main/", "q": "http://q/"}
+
+
 def test_unknown_prefix_suggests() -> None:
     with pytest.raises(RuleError, match="did you mean `foaf`"):
         read_rules("PREFIX foaf: <http://f/> RULE {} WHERE { ?x foaff:a ?y }", source="t")
     with pytest.raises(
-        RuleError, match="add `PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>`"
+        RuleError, match=r"add `PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>`"
     ):
         read_rules("RULE {} WHERE { ?x rdfs:label ?y }", source="t")
 
@@ -239,11 +313,14 @@ def test_imports(tmp_path: Path) -> None:
 def test_import_faults(tmp_path: Path) -> None:
     main = tmp_path / "main.srl"
     main.write_text("IMPORTS <missing.srl>")
-    with pytest.raises(ParseError, match="missing.srl") as caught:
+    with pytest.raises(ParseError, match=r"missing\.srl") as caught:
         load_rules(str(main))
     assert (caught.value.code, caught.value.line, caught.value.column) == ("RULE-IMPORT", 1, 9)
     main.write_text("\nIMPORTS <http://example.org/rules>")
     with pytest.raises(ParseError, match="not a local file"):
+        load_rules(str(main))
+    main.write_text("IMPORTS <file:///etc/passwd>")
+    with pytest.raises(ParseError, match="not a rule file"):
         load_rules(str(main))
     main.write_text("IMPORTS <satura:rdsf>")
     with pytest.raises(ParseError, match="did you mean `rdfs`"):
