@@ -1,0 +1,353 @@
+"""The thin seam to the Delta log: what Spark wrote becomes one commit; a snapshot becomes files.
+
+Only this module knows the `deltalake` package. Spark writes Parquet, and here its footers become
+*add* actions with statistics, all committed at once. Commits are compare-and-swap: they name the
+version they were planned on and fail with `ConflictError` if the table has moved since.
+
+Invariant: a commit either is in the log as a whole or has changed nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, Field, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.schema import PrimitiveType
+from deltalake.transaction import (
+    AddAction,
+    CommitProperties,
+    Transaction,
+    create_table_with_add_actions,
+)
+
+from satura.errors import ConflictError, CorruptStoreError, StoreError
+from satura.store import layout
+
+Ids: TypeAlias = int | Collection[int] | None
+
+METADATA: Final = "satura"
+APPLICATION: Final = "satura"
+# Facts name a version of terms, which must stay readable however old it is.
+CONFIGURATION: Final = {"delta.enableExpiredLogCleanup": "false"}
+_DELTA_TYPES: Final = {"int": "integer"}
+_ARROW_TYPES: Final = {
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a snapshot, with what the log says of it."""
+
+    path: str  # relative to the table
+    size: int
+    rows: int
+    kind: str | None
+    bounds: Mapping[str, tuple[int, int]]  # column → least and greatest value
+    nulls: Mapping[str, int]  # column → number of nulls
+
+    def may_hold(self, column: str, ids: Collection[int]) -> bool:
+        """Say whether some of the ids may stand in the column."""
+        if column not in self.bounds:
+            return True
+        low, high = self.bounds[column]
+        return any(low <= value <= high for value in ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version of a table: its files."""
+
+    table: Path
+    version: int
+    files: tuple[DataFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+def add_actions(
+    table: Path, directory: Path, columns: layout.Columns, *, kind: str | None = None
+) -> list[AddAction]:
+    """Describe the Parquet files under a directory of a table, from their footers.
+
+    Files without rows are left out: Spark writes one for an empty frame. The columns are checked,
+    for a wrong type here would only show when somebody reads.
+    """
+    return [
+        AddAction(
+            path=file.relative_to(table).as_posix(),
+            size=file.stat().st_size,
+            partition_values={} if kind is None else {"kind": kind},
+            modification_time=int(file.stat().st_mtime * 1000),
+            data_change=True,
+            stats=json.dumps(statistics(footer)),
+        )
+        for file in layout.data_files(directory)
+        if (footer := read_footer(file, columns)).num_rows
+    ]
+
+
+def read_footer(file: Path, columns: layout.Columns) -> pq.FileMetaData:
+    """Read the footer of a Parquet file and check that it has exactly these columns."""
+    try:
+        footer = pq.read_metadata(file)
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptStoreError(
+            "STORE-CORRUPT",
+            f"`{file}` is not a readable Parquet file: {first_line(error)}",
+            "restore the file from a copy, or build the store again",
+        ) from error
+    found = {field.name: field.type for field in footer.schema.to_arrow_schema()}
+    expected = {name: _ARROW_TYPES[kind] for name, kind in columns}
+    if found != expected:
+        raise CorruptStoreError(
+            "STORE-COLUMNS",
+            f"`{file}` has columns {_spell(found)}, expected {_spell(expected)}",
+            "write facts and terms with the methods of the transaction",
+        )
+    return footer
+
+
+def statistics(footer: pq.FileMetaData) -> dict[str, Any]:
+    """Return the Delta statistics of a file: rows, and bounds and nulls of the indexed columns.
+
+    A column of which some row group has values but no bounds gets none.
+    """
+    low: dict[str, int] = {}
+    high: dict[str, int] = {}
+    nulls: dict[str, int] = {}
+    unknown: set[str] = set()
+    for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
+        for chunk in (group.column(i) for i in range(group.num_columns)):
+            name, stats = chunk.path_in_schema, chunk.statistics
+            if name not in layout.INDEXED:
+                continue
+            if stats is None or not stats.has_null_count:
+                unknown.add(name)
+                continue
+            nulls[name] = nulls.get(name, 0) + stats.null_count
+            if stats.has_min_max:
+                low[name] = min(low.get(name, stats.min), stats.min)
+                high[name] = max(high.get(name, stats.max), stats.max)
+            elif stats.null_count < group.num_rows:
+                unknown.add(name)
+    for known in (low, high, nulls):
+        for name in unknown & known.keys():
+            del known[name]
+    return {"numRecords": footer.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
+
+
+def commit(
+    table: Path,
+    columns: layout.Columns,
+    adds: Sequence[AddAction],
+    *,
+    base: int | None,
+    metadata: Mapping[str, Any],
+) -> int:
+    """Replace all files of a table by `adds` in one commit on version `base`; return the new one.
+
+    `base` of None makes the table. Raise `ConflictError` if the table is not at `base` any more.
+    """
+    version = 0 if base is None else base + 1
+    properties = CommitProperties(
+        custom_metadata={METADATA: dict(metadata)},
+        max_commit_retries=0,
+        app_transactions=[Transaction(APPLICATION, version)],
+    )
+    partitions = [name for name, _ in columns if name == "kind"]
+    try:
+        if base is None:
+            create_table_with_add_actions(
+                table.as_uri(),
+                _delta_schema(columns),
+                list(adds),
+                mode="error",
+                partition_by=partitions,
+                configuration=CONFIGURATION,
+                commit_properties=properties,
+            )
+        else:
+            DeltaTable(table.as_uri(), version=base).create_write_transaction(
+                list(adds),
+                "overwrite",
+                _delta_schema(columns),
+                partition_by=partitions,
+                commit_properties=properties,
+            )
+    except (DeltaError, OSError, ValueError) as error:
+        found = read_metadata(table, version)
+        if found is not None and found.get("txn") == metadata["txn"]:
+            return version  # the commit is in the log; what failed came after it
+        if layout.log_file(table, version).exists():
+            raise conflict(table, base) from error
+        raise StoreError(
+            "STORE-WRITE",
+            f"the commit to `{table}` failed: {first_line(error)}",
+            "the store is as it was; see to disk space and permissions and run again",
+        ) from error
+    return version
+
+
+def restore(table: Path, version: int) -> int:
+    """Make an earlier version of a table the latest, by a new commit; return its number."""
+    with translated(table):
+        latest = DeltaTable(table.as_uri())
+        latest.restore(version, commit_properties=CommitProperties(max_commit_retries=0))
+        return int(latest.version())
+
+
+def latest_version(table: Path) -> int | None:
+    """Return the latest version of a table, None if it has no commit."""
+    if not layout.has_commit(table):
+        return None
+    with translated(table):
+        return int(DeltaTable(table.as_uri(), without_files=True).version())
+
+
+def read_snapshot(table: Path, version: int | None = None) -> Snapshot:
+    """Read one version of a table, the latest unless told; no data file is touched."""
+    with translated(table):
+        opened = DeltaTable(table.as_uri(), version=version)
+        rows = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
+        return Snapshot(table, int(opened.version()), tuple(_data_file(row) for row in rows))
+
+
+def read_metadata(table: Path, version: int) -> dict[str, Any] | None:
+    """Return what Satura recorded with one commit, None if that commit is absent or foreign."""
+    try:
+        text = layout.log_file(table, version).read_text(encoding="utf-8")
+        actions = [json.loads(line) for line in text.splitlines()]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise unreadable(table, error) from error
+    for action in actions:
+        if "commitInfo" in action:
+            found = action["commitInfo"].get(METADATA)
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def prune(
+    files: Iterable[DataFile],
+    *,
+    kind: str | None = None,
+    s: Ids = None,
+    p: Ids = None,
+    o: Ids = None,
+) -> tuple[DataFile, ...]:
+    """Return the files that may hold a matching row, by partition and by bounds."""
+    wanted = {c: as_ids(ids) for c, ids in (("s", s), ("p", p), ("o", o)) if ids is not None}
+    return tuple(
+        file
+        for file in files
+        if (kind is None or file.kind == kind)
+        and all(file.may_hold(column, ids) for column, ids in wanted.items())
+    )
+
+
+def as_ids(ids: int | Collection[int]) -> Collection[int]:
+    """Return one id or several as several."""
+    return (ids,) if isinstance(ids, int) else ids
+
+
+def sync(files: Iterable[Path]) -> None:
+    """Force files to disk, so that a log never outlives the data it names in a power cut."""
+    parents = set()
+    for file in files:
+        parents.add(file.parent)
+        _sync(file)
+    for parent in parents:
+        _sync(parent)
+
+
+def conflict(table: Path, base: int | None) -> ConflictError:
+    """Return the error of a table that moved since a transaction began."""
+    was = "did not exist" if base is None else f"was at version {base}"
+    return ConflictError(
+        "STORE-CONFLICT",
+        f"`{table}` {was} when this run began, and another run committed since",
+        "the store holds the other run's result; run again if this one is still wanted",
+    )
+
+
+def unreadable(table: Path, error: BaseException) -> CorruptStoreError:
+    """Return the error of a table whose log cannot be read."""
+    return CorruptStoreError(
+        "STORE-UNREADABLE",
+        f"the log of `{table}` cannot be read: {first_line(error)}",
+        "check permissions; if the log is damaged, restore it from a copy or build the store again",
+    )
+
+
+@contextmanager
+def translated(table: Path) -> Iterator[None]:
+    """Turn the errors of the Delta library into ours."""
+    try:
+        yield
+    except TableNotFoundError as error:
+        raise CorruptStoreError(
+            "STORE-UNREADABLE",
+            f"`{table}` is not a table: its log is missing",
+            "restore it from a copy, or build the store again",
+        ) from error
+    except (DeltaError, OSError, ValueError) as error:
+        raise unreadable(table, error) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text; the rest is a trace of somebody else's stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # The object store of the Delta library nests its causes below one another with arrows.
+    causes = [line.rsplit("\x1b[0m ", 1)[-1] for line in lines[1:] if "↳" in line]
+    return ": ".join([lines[0], *causes]) if lines else type(error).__name__
+
+
+def _delta_schema(columns: layout.Columns) -> Schema:
+    return Schema(
+        [Field(name, PrimitiveType(_DELTA_TYPES.get(kind, kind))) for name, kind in columns]
+    )
+
+
+def _data_file(row: Mapping[str, Any]) -> DataFile:
+    indexed = [name for name in layout.INDEXED if row.get(f"min.{name}") is not None]
+    counted = [name for name in layout.INDEXED if row.get(f"null_count.{name}") is not None]
+    return DataFile(
+        path=row["path"],
+        size=row["size_bytes"],
+        rows=row.get("num_records") or 0,
+        kind=row.get("partition.kind"),
+        bounds={name: (row[f"min.{name}"], row[f"max.{name}"]) for name in indexed},
+        nulls={name: row[f"null_count.{name}"] for name in counted},
+    )
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _spell(columns: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())

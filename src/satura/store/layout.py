@@ -1,0 +1,137 @@
+"""What lies where in a store directory, and which columns its tables have.
+
+    DIR/facts/     Delta table, partitioned by `kind`; one commit to it decides everything
+    DIR/terms/     Delta table (id, term): the dictionary, only for decoding
+    DIR/rejects/   Parquet, one directory per transaction that skipped some input
+    DIR/_staging/  scratch of running transactions, one directory each
+
+Spark writes Parquet under `data/<txn>/` of a table; the Delta log then names the files. Names are
+made of characters that need no escaping in a Delta log, so a path there is a path on disk.
+
+Invariant: nothing else in the package spells a path or a column of a store.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
+
+from satura.errors import ConfigError, UnsupportedError
+
+FORMAT_VERSION: Final = 1
+
+Kind: TypeAlias = Literal["asserted", "derived", "schema"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+FACTS: Final = "facts"
+TERMS: Final = "terms"
+REJECTS: Final = "rejects"
+STAGING: Final = "_staging"
+OURS: Final = frozenset({FACTS, TERMS, REJECTS, STAGING})
+
+DATA: Final = "data"
+LOG: Final = "_delta_log"
+WRITER: Final = "writer.json"
+TRANSACTION_NAME: Final = re.compile(r"\d{8}T\d{6}-[0-9a-f]{12}")
+
+# Columns are (name, SQL type); the type is spelled alike in Spark's DDL and in Delta, except
+# `int` and `bigint`, which `delta.py` translates.
+Columns: TypeAlias = tuple[tuple[str, str], ...]
+TRIPLE: Final[Columns] = (("s", "long"), ("p", "long"), ("o", "long"))
+# What the Parquet files of each kind hold; a column a kind lacks reads as null.
+KIND_COLUMNS: Final[dict[Kind, Columns]] = {
+    "asserted": (*TRIPLE, ("g", "long")),
+    "derived": (*TRIPLE, ("support", "int"), ("asserted", "boolean")),
+    "schema": TRIPLE,
+}
+FACTS_COLUMNS: Final[Columns] = (
+    ("kind", "string"),
+    *TRIPLE,
+    ("g", "long"),
+    ("support", "int"),
+    ("asserted", "boolean"),
+)
+TERMS_COLUMNS: Final[Columns] = (("id", "long"), ("term", "string"))
+REJECTS_COLUMNS: Final[Columns] = (
+    ("file", "string"),
+    ("line", "long"),
+    ("column", "int"),
+    ("reason", "string"),
+    ("text", "string"),
+)
+# Columns whose minimum, maximum and null count go into the log: the index of the store.
+INDEXED: Final = ("s", "p", "o", "g", "id")
+
+
+def ddl(columns: Columns) -> str:
+    """Return columns as the schema text Spark reads.
+
+    >>> ddl(TERMS_COLUMNS)
+    '`id` long, `term` string'
+    """
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns)
+
+
+def names(columns: Columns) -> list[str]:
+    """Return the names of columns."""
+    return [name for name, _ in columns]
+
+
+def store_path(path: str | Path) -> Path:
+    """Return the absolute path of a store; refuse what cannot be one."""
+    text = str(path)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", text)
+    if scheme and scheme[1] != "file":
+        raise UnsupportedError(
+            "STORE-URI",
+            f"a store on `{scheme[1]}://` is not supported, only a local directory",
+            "write to a local directory, or to a mount of the object store",
+        )
+    # The Delta library decodes %XX in paths twice and would then look in another directory.
+    if re.search(r"%[0-9A-Fa-f]{2}", text):
+        raise ConfigError(
+            "STORE-PATH",
+            f"`{text}` has a percent escape, which cannot stand in a store's path",
+            "choose a directory name without `%`",
+        )
+    return Path(text.removeprefix("file://")).expanduser().absolute()
+
+
+def uri(path: Path) -> str:
+    """Return the path as Spark takes it, whatever the default file system of the session is."""
+    # Not `as_uri`: Hadoop does not decode percent escapes.
+    return f"file://{path}"
+
+
+def log_file(table: Path, version: int) -> Path:
+    """Return the file of one commit of a table."""
+    return table / LOG / f"{version:020d}.json"
+
+
+def has_commit(table: Path) -> bool:
+    """Say whether a directory is a table: its log has a commit."""
+    log = table / LOG
+    return log.is_dir() and any(
+        re.fullmatch(r"\d{20}\.(json|checkpoint.*)", entry.name) for entry in log.iterdir()
+    )
+
+
+def is_store(path: Path) -> bool:
+    """Say whether a directory is a store: its facts have a commit."""
+    return has_commit(path / FACTS)
+
+
+def is_data(name: str) -> bool:
+    """Say whether a file name is one of data, not a checksum or a leftover of a task."""
+    return name.endswith(".parquet") and not name.startswith((".", "_"))
+
+
+def data_files(directory: Path) -> list[Path]:
+    """Return the Parquet files under a directory, skipping the scratch of unfinished tasks."""
+    return sorted(
+        file
+        for file in directory.rglob("*.parquet")
+        if is_data(file.name)
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(directory).parts)
+    )
