@@ -19,7 +19,7 @@ linear rules derive from it without passing through another schema fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
@@ -65,8 +65,24 @@ class Table(NamedTuple):
             for forms in rows.values():
                 yield from forms
 
+    def without_predicates(self, predicates: Collection[int]) -> Table:
+        """Leave out the forms whose predicate is one of these."""
+        if not predicates:
+            return self
+
+        def keep(forms: Forms) -> Forms:
+            return tuple(form for form in forms if form[1] not in predicates)
+
+        return Table(
+            keep(self.any),
+            {key: keep(forms) for key, forms in self.predicate.items()},
+            {key: keep(forms) for key, forms in self.object.items()},
+            {key: keep(forms) for key, forms in self.subject.items()},
+            {key: keep(forms) for key, forms in self.loop.items()},
+        )
+
     def __bool__(self) -> bool:
-        return any(self)
+        return any(len(rows) > 0 for rows in self)
 
 
 @dataclass(frozen=True, slots=True)
