@@ -117,7 +117,7 @@ def _read(
     with stages.stage("read documents"):
         reading = open_reading(spark, inputs, staging=str(txn.staging), on_error=on_error)
     with stages.stage("read terms") as stage:
-        _write_terms(spark, txn, reading.triples(), program)
+        _write_terms(spark, txn, reading, program)
         stage.rows = _rows(txn.terms_dir)
     with stages.stage("check terms"):
         suspects = reading.has_lines and check_terms(spark, _terms(spark, txn))
@@ -131,7 +131,7 @@ def _read(
             reading.raise_faults()
         with stages.stage("read terms again") as stage:
             rmtree(txn.terms_dir)
-            _write_terms(spark, txn, reading.triples(), program)
+            _write_terms(spark, txn, reading, program)
             stage.rows = _rows(txn.terms_dir)
     else:
         reading.raise_faults()
@@ -141,11 +141,13 @@ def _read(
 
 
 def _write_terms(
-    spark: SparkSession, txn: Transaction, triples: DataFrame, program: Program
+    spark: SparkSession, txn: Transaction, reading: Reading, program: Program
 ) -> None:
     """Write each distinct term once, with its id, sorted by id within each file."""
     constants = spark.createDataFrame(pa.table({"term": sorted(program.names.values())}))
-    terms = triples.select(F.expr("stack(4, s, p, o, g)").alias("term")).unionByName(constants)
+    # A missing graph must not look like a missing predicate, which is NULL in lines not read yet.
+    columns = "stack(4, s, p, o, coalesce(g, p))" if reading.has_graphs else "stack(3, s, p, o)"
+    terms = reading.triples().select(F.expr(columns).alias("term")).unionByName(constants)
     encoded = terms.distinct().select(id_column(F.col("term")).alias("id"), "term")
     txn.write_terms(encoded.sortWithinPartitions("id"))
 
@@ -159,9 +161,10 @@ def _write_asserted(
     weights = {term_id(p): n for p, n in sample_predicates(reading.inputs).items()}
     clustering = plan_clustering(weights, files) if weights else hashed_clustering(files)
     keys = F.array(*(F.lit(key) for key in shuffle_keys(clustering.files)))
+    none = F.lit(None).cast("long")
     ids = reading.triples().select(
         *(id_column(F.col(name)).alias(name) for name in "spo"),
-        F.when(F.col("g").isNotNull(), id_column(F.col("g"))).alias("g"),
+        (F.when(F.col("g").isNotNull(), id_column(F.col("g"))) if reading.has_graphs else none).alias("g"),
     )
     keyed = ids.withColumn("file", keys[clustering.column()])
     distinct = keyed.repartition(clustering.files, "file").dropDuplicates()
