@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Vouch: TypeAlias = Literal["cheap", "strict"]
 SUSPECTS: Final = 20
+FEW: Final = 1_000
 _END: Final = 2147483647
 _GLOB: Final = str.maketrans({c: "\\" + c for c in "\\{}[]*?"})
 
@@ -149,13 +150,18 @@ def parse_slow(lines: DataFrame, *, format: Format) -> DataFrame:
 def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:
     """Return up to 20 terms of the column `term` that are not certainly valid and canonical.
 
-    One job. Terms that the patterns do not vouch for are parsed; NULL is passed over.
+    Terms that the patterns do not vouch for are parsed: few of them here, since starting Python
+    workers takes a second, many of them there. NULL is passed over.
     """
     term = F.col("term")
-    doubtful = terms.where(term.isNotNull() & ~vouched_term(term))
-    suspects = doubtful.select(term.cast("binary").alias("term")).mapInArrow(
-        _suspects, "term string"
+    doubtful = terms.where(term.isNotNull() & ~vouched_term(term)).select(
+        term.cast("binary").alias("term")
     )
+    with job(spark, "look for terms that no pattern vouches for"):
+        few = [bytes(row["term"]) for row in collect_first(doubtful, FEW)]
+    if len(few) < FEW:
+        return [t.decode("utf-8", "replace") for t in few if not is_canonical(t)][:SUSPECTS]
+    suspects = doubtful.mapInArrow(_suspects, "term string")
     with job(spark, "check the terms that no pattern vouches for"):
         return [row["term"] for row in collect_first(suspects, SUSPECTS)]
 
