@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import UnsupportedError
 from satura.io.inputs import Format, Input
-from satura.io.jobs import collect_first, job
+from satura.jobs import collect_first, described
 from satura.io.slow import PARSED, parse_batches
 from satura.terms.blanks import (
     document_scope,
@@ -157,12 +157,12 @@ def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:
     doubtful = terms.where(term.isNotNull() & ~vouched_term(term)).select(
         term.cast("binary").alias("term")
     )
-    with job(spark, "look for terms that no pattern vouches for"):
+    with described(spark, "look for terms that no pattern vouches for"):
         few = [bytes(row["term"]) for row in collect_first(doubtful, FEW)]
     if len(few) < FEW:
         return [t.decode("utf-8", "replace") for t in few if not is_canonical(t)][:SUSPECTS]
     suspects = doubtful.mapInArrow(_suspects, "term string")
-    with job(spark, "check the terms that no pattern vouches for"):
+    with described(spark, "check the terms that no pattern vouches for"):
         return [row["term"] for row in collect_first(suspects, SUSPECTS)]
 
 
