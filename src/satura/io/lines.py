@@ -83,7 +83,7 @@ def fast_terms(
     else:
         parts = parts.select(cut)
         mark = F.lit(document_scope(document))
-    s, p, rest = F.col("f")[0], F.col("f")[1], F.col("f")[2]
+    s, p, rest = (F.get("f", F.lit(at)) for at in range(3))
     rest = F.substring(rest, F.lit(1), F.length(rest) - 2)
     o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
     return parts.select(
@@ -105,12 +105,17 @@ def _is_vouched(value: Column, format: Format, vouch: Vouch) -> Column:
     return value.endswith(" .") & starts & ~value.contains("\\")
 
 
+def _predicate(value: Column) -> Column:
+    # `get`, because an index outside of an array is an error in ANSI mode.
+    return F.get(F.split(value, " ", 3), F.lit(1))
+
+
 def _object_and_graph(rest: Column) -> tuple[Column, Column]:
     """Cut `object [graph]`. A graph of a wrong kind stays with the object, which fails later."""
     resource = rest.startswith("<") | rest.startswith("_:")
     # After the last quote of a literal: nothing, `@en` or `^^<dt>`, then the graph if any.
     tail = F.when(resource, rest).otherwise(F.substring_index(rest, '"', -1))
-    graph = F.split(tail, " ", 2)[1]
+    graph = F.get(F.split(tail, " ", 2), F.lit(1))
     graph = F.when(graph.startswith("<") | graph.startswith("_:"), graph)
     o = F.when(
         graph.isNotNull(), F.substring(rest, F.lit(1), F.length(rest) - F.length(graph) - 1)
@@ -123,7 +128,7 @@ def slow_lines(lines: DataFrame, *, format: Format, vouch: Vouch) -> DataFrame:
     value = F.col("value")
     fast = _is_vouched(value, format, vouch)
     if vouch == "cheap":
-        fast = fast & F.coalesce(F.split(value, " ", 3)[1].startswith("<"), F.lit(False))
+        fast = fast & F.coalesce(_predicate(value).startswith("<"), F.lit(False))
     where = numbered(lines)
     return where.where(~_is_void(value) & ~fast).withColumn("value", value.cast("binary"))
 
