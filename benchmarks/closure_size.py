@@ -56,17 +56,26 @@ def of_files(output: Path) -> ClosureSize:
 
 def of_store(output: Path) -> ClosureSize:
     """Ask Satura how many triples its store under `output` entails."""
-    command = [sys.executable, "-m", "satura.cli.main", "info", str(output / "store"), "--json"]
+    command = [satura_python(), "-m", "satura.cli.main", "info", str(output / "store"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
     return ClosureSize(int(json.loads(done.stdout)["closure"]))
 
 
+def satura_python() -> str:
+    """Return the interpreter that has Satura: the project's own environment, if it is set up.
+
+    The peers run in an environment of their own, for some want older libraries than Satura's.
+    """
+    own = Path(__file__).resolve().parent.parent / ".venv" / "bin" / "python"
+    return os.environ.get("SATURA_PYTHON") or (str(own) if own.exists() else sys.executable)
+
+
 def environment() -> dict[str, str]:
-    """Return the environment of every process: the checked-out Satura first, one interpreter.
+    """Return the environment of every process: the checked-out Satura first, its workers alike.
 
     Without `PYSPARK_PYTHON`, Spark starts its workers with the first `python3` of the path, which
-    need not be the one that runs the harness.
+    need not have Satura.
     """
     source = str(Path(__file__).resolve().parent.parent / "src")
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
+    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": satura_python()}

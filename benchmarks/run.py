@@ -91,7 +91,8 @@ def explain(outcome: measure.Measurement, limit: float) -> str:
 def command_of(system: System, load: Workload, output: Path, heap: str) -> list[str]:
     """Return the command of a system. `-P` keeps `systems/` off the path: names clash there."""
     script = HERE / "systems" / f"{system.name}.py"
-    command = [sys.executable, "-P", str(script), str(load.path), str(output), "--rules", "rdfs"]
+    python = satura_python() if system.name == results.BASELINE else sys.executable
+    command = [python, "-P", str(script), str(load.path), str(output), "--rules", "rdfs"]
     return [*command, "--heap", heap] if system.name == results.BASELINE else command
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyoxigraph
 
-from closure_size import environment
+from closure_size import environment, satura_python
 
 SEED = 0
 BLOCK = 1 << 22
@@ -100,7 +100,7 @@ def university(universities: int, folder: Path) -> Workload:
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(
             [
-                *(sys.executable, "-m", "satura.cli.main", "generate", "university"),
+                *(satura_python(), "-m", "satura.cli.main", "generate", "university"),
                 *("--universities", str(universities), "--seed", str(SEED), "-o", str(parts)),
             ],
             check=True,

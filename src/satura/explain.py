@@ -72,6 +72,17 @@ def explain(kb: KnowledgeBase, triple: Triple) -> Explanation | None:
     return explanation
 
 
+def pick(kb: KnowledgeBase, count: int) -> list[Triple]:
+    """Return some inferred triples, of different predicates and objects where there are such."""
+    inferred = kb.store.inferred(kb.spark)
+    kinds = inferred.groupBy("p", "o").agg(F.min("s").alias("s")).select("s", "p", "o")
+    with described(kb.spark, "pick inferred triples"):
+        decoded = kb.store.decode(
+            kb.spark, kinds.orderBy("p", "o").limit(count), ["s", "p", "o"], size="small"
+        )
+        return [(r["s"], r["p"], r["o"]) for r in collect_first(decoded, count)]
+
+
 def trace(rules: RuleSet, asserted: Iterable[Triple], triple: Triple) -> Explanation | None:
     """Close triples while writing down every step, and read back the steps to one."""
     given = set(asserted)

@@ -43,6 +43,16 @@ class KnowledgeBase:
         """Return what was given: `s p o g`, where `g` is null in the default graph."""
         return self._terms(self.store.frame(self.spark, "asserted"), ids)
 
+    def graph(self, name: str) -> DataFrame:
+        """Return the asserted triples of one named graph, given by its IRI."""
+        text = name if name.startswith(("<", "_:")) else f"<{name}>"
+        frame = self.store.frame(self.spark, "asserted")
+        return self._terms(frame.where(frame["g"] == term_id(read_term(text))), ids=False)
+
+    def rejects(self) -> DataFrame:
+        """Return the input that was skipped: `file line column reason text`."""
+        return self.store.rejects(self.spark)
+
     def inferred(self, *, ids: bool = False) -> DataFrame:
         """Return what is entailed and was not given: `s p o`."""
         return self._terms(self.store.inferred(self.spark), ids)

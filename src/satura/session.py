@@ -147,3 +147,41 @@ def java_version(java: Path) -> int:
         return 0
     match = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
     return int(match[1]) if match else 0
+
+
+def write_class_archive() -> Path | None:
+    """Run a small job in a JVM of its own that writes its class archive when it exits."""
+    archive = class_archive(find_java())
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    draft = archive.with_suffix(f".{os.getpid()}")
+    try:
+        subprocess.run(
+            [sys.executable, "-c", _WARM_UP, str(draft)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=True,
+        )  # fmt: skip
+        draft.replace(archive)
+    except (OSError, subprocess.SubprocessError) as error:
+        log.info("no class archive: %s", error)
+        draft.unlink(missing_ok=True)
+        return None
+    return archive
+
+
+_WARM_UP: Final = """
+import sys, tempfile
+from pathlib import Path
+import satura
+spark = satura.session(config={
+    "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -XX:ArchiveClassesAtExit={sys.argv[1]}",
+})
+with tempfile.TemporaryDirectory() as scratch:
+    data = Path(scratch, "data.nt")
+    data.write_text("<a:s> <a:p> <a:o> .\\n")
+    kb = satura.materialize(spark, data, store=Path(scratch, "store"))
+    kb.closure().collect()
+gateway = spark.sparkContext._gateway
+spark.stop()
+gateway.shutdown()
+gateway.proc.stdin.close()
+gateway.proc.wait(240)
+"""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import asdict
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -12,6 +14,10 @@ from rich.table import Table
 from satura.cli.console import out, start_session, watching
 from satura.cli.options import Json, Master, Memory, Ui
 from satura.errors import ConfigError
+
+if TYPE_CHECKING:
+    from satura.kb import KnowledgeBase
+    from satura.materialize import Summary
 
 
 def materialize(
@@ -40,7 +46,7 @@ def materialize(
     ] = False,
     rejects: Annotated[
         str | None,
-        typer.Option("--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv in the store."),
+        typer.Option("--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv."),
     ] = None,
     as_json: Json = False,
     master: Master = None,
@@ -68,16 +74,27 @@ def materialize(
         if output is not None and target is not None:
             write_triples(kb.closure(), output, format=target, overwrite=overwrite)
         listed = None
-        if kb.summary and kb.summary.counts.rejected:
-            listed = _write_rejects(kb, rejects, keep=store is not None)
+        if kb.summary is None:
+            raise AssertionError  # a knowledge base just made has one
+        if kb.summary.counts.rejected:
+            listed = _write_rejects(kb, rejects)
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
 
 
-def _write_rejects(kb, path, *, keep):  # type: ignore[no-untyped-def]
-    return kb.write_rejects(path, keep=keep)
+def _write_rejects(kb: KnowledgeBase, path: str | None) -> str:
+    """Write what was skipped as tab-separated values, beside the store if no place was given."""
+    target = Path(path) if path is not None else Path("rejects.tsv")
+    rows = kb.rejects().orderBy("file", "line").toLocalIterator()
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerow(("file", "line", "column", "reason", "text"))
+        writer.writerows(tuple(row) for row in rows)
+    return str(target)
 
 
-def _show(summary, as_json: bool, *, kept: bool, output: str | None, rejects: str | None) -> None:  # type: ignore[no-untyped-def]
+def _show(
+    summary: Summary, as_json: bool, *, kept: bool, output: str | None, rejects: str | None
+) -> None:
     if as_json:
         data = asdict(summary)
         data["store"] = summary.store if kept else None
