@@ -6,10 +6,10 @@ feed the naive reference, the in-memory evaluator, the Spark plans and the docum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from satura.terms.ntriples import Term, Triple
+from satura.terms.ntriples import Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,17 @@ from satura.store.layout import FORMAT_VERSION, KINDS, Kind
 from satura.store.leftovers import find_orphans, repair
 from satura.store.store import CommitMetadata, Counts, Store, StoreInfo
 from satura.store.transaction import Transaction, begin
+from satura.store.verify import Check, Entailment, Report, verify
 
 __all__ = [
     "FORMAT_VERSION",
     "KINDS",
+    "Check",
     "CommitMetadata",
     "Counts",
+    "Entailment",
     "Kind",
+    "Report",
     "Store",
     "StoreInfo",
     "Transaction",
@@ -23,4 +27,5 @@ __all__ = [
     "check_collisions",
     "find_orphans",
     "repair",
+    "verify",
 ]
