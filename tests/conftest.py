@@ -1,18 +1,44 @@
-"""One Spark session for all tests."""
+"""One Spark session for the whole test run, small and quiet."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 
-from satura.session import session
+from satura.errors import ConfigError
+from satura.session import find_java, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    # One partition: the frames of tests are tiny, and each task costs more than its rows.
-    made = session(master="local[1]", memory="1g", config={"spark.sql.shuffle.partitions": "1"})
-    yield made
-    made.stop()
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Return the session; starting a JVM takes seconds, so every test shares it."""
+    try:
+        find_java()
+    except ConfigError as error:
+        pytest.skip(f"needs Java: {error.message}")
+    # Workers must be this interpreter, or they may lack the packages under test.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    started = session(
+        # Two tasks at once find races between tasks, and continuous integration has two cores.
+        master="local[2]",
+        # Enough for every test, small enough to show what holds too much in memory.
+        memory="2g",
+        name="satura-tests",
+        config={
+            # The data is tiny; more partitions only cost start-up of tasks.
+            "spark.sql.shuffle.partitions": "2",
+            # Nobody looks at it, and its port may be taken.
+            "spark.ui.enabled": "false",
+            # Scratch files go away with the test run.
+            "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+        },
+    )
+    yield started
+    started.stop()

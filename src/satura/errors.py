@@ -48,8 +48,11 @@ class ParseError(SaturaError):
         line: int | None = None,
         column: int | None = None,
         excerpt: str | None = None,
+        caret: int | None = None,
     ) -> None:
         super().__init__(code, message, hint)
+        # Where in the excerpt the fault is; differs from `column` when the excerpt is cut.
+        self.caret = column if caret is None else caret
         self.source = source
         self.line = line
         self.column = column
@@ -60,8 +63,8 @@ class ParseError(SaturaError):
         lines = [f"[{self.code}] {where + ': ' if where else ''}{self.message}"]
         if self.excerpt is not None:
             lines.append(f"  | {self.excerpt}")
-            if self.column is not None and self.column <= len(self.excerpt) + 1:
-                lines.append("  | " + " " * (self.column - 1) + "^")
+            if self.caret is not None and self.caret <= len(self.excerpt) + 1:
+                lines.append("  | " + " " * (self.caret - 1) + "^")
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)

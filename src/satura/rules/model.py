@@ -6,10 +6,14 @@ feed the naive reference, the in-memory evaluator, the Spark plans and the docum
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-from satura.terms.ntriples import Term
+from satura.terms.ntriples import Term, Triple, is_blank
+
+if TYPE_CHECKING:
+    from satura.rules.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,111 @@ class Atom:
 
     def __str__(self) -> str:
         return " ".join(str(slot) for slot in self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`FILTER expression`: keeps the solutions for which the expression is true."""
+
+    expression: Expression
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`SET(?variable := expression)`: binds a new variable, or drops the solution on an error."""
+
+    variable: Variable
+    expression: Expression
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`NOT { … }`: keeps the solutions for which the inner elements have none.
+
+    With `data` the inner elements are matched against the given triples only (`NOT DATA`).
+    """
+
+    body: tuple[Atom | Filter, ...]
+    data: bool
+    position: Position = field(compare=False)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        return tuple(element for element in self.body if isinstance(element, Atom))
+
+
+BodyElement: TypeAlias = Atom | Filter | Assignment | Negation
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule. A blank node in the head stands for a fresh one per solution of the body.
+
+    `id` is short and unique in its rule set; `iri` is the full name, if the rule was given one.
+    With `data` the body is matched against the given triples only (`WHERE DATA`).
+    """
+
+    id: str
+    head: tuple[Atom, ...]
+    body: tuple[BodyElement, ...]
+    position: Position = field(compare=False)
+    iri: str | None = None
+    data: bool = False
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The triple patterns of the body, those inside `NOT` excepted."""
+        return tuple(element for element in self.body if isinstance(element, Atom))
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        return tuple(element for element in self.body if isinstance(element, Filter))
+
+    @property
+    def negations(self) -> tuple[Negation, ...]:
+        return tuple(element for element in self.body if isinstance(element, Negation))
+
+    @property
+    def assignments(self) -> tuple[Assignment, ...]:
+        return tuple(element for element in self.body if isinstance(element, Assignment))
+
+    @property
+    def variables(self) -> frozenset[Variable]:
+        """The variables the body binds: all that the head may use."""
+        bound = {variable for atom in self.atoms for variable in atom.variables}
+        return frozenset(bound | {assignment.variable for assignment in self.assignments})
+
+    @property
+    def once(self) -> bool:
+        """Whether this is a run-once rule: it assigns, or makes blank nodes."""
+        return bool(self.assignments) or any(
+            isinstance(slot, str) and is_blank(slot) for atom in self.head for slot in atom.slots
+        )
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.position})"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Rules and the triples their `DATA` blocks state, imports included."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    data: tuple[Triple, ...] = ()
+    prefixes: tuple[tuple[str, str], ...] = ()
+    source: str = "<text>"
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, rule_id: str) -> Rule:
+        for rule in self.rules:
+            if rule.id == rule_id:
+                return rule
+        raise KeyError(rule_id)

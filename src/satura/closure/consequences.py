@@ -1,0 +1,303 @@
+"""The consequence table: what follows from one triple under the closed schema, all at once.
+
+The linear rules, specialized to the schema, say what one triple entails. Their transitive closure
+is computed *symbolically*, once per signature instead of once per triple: start from the triple
+`(S, p, O)` with unknown subject and object, apply every rule that fits, and again to what comes
+out. What is left are *forms*, triples over S, P, O and constants. Evaluating a form needs only the
+triple itself, so one pass over the data derives everything that linear rules can.
+
+Rows are kept by what they depend on, the more special only holding what the more general lacks:
+`any` triple, its `predicate`, its predicate and `object` (`rdf:type` and its class), its predicate
+and `subject`, its predicate if subject and object are the same (`loop`).
+
+A form that is itself schema goes to `feeds` and is not followed: that fact joins the schema, the
+schema is closed again, and the fact is a root of the pass like any asserted triple.
+
+Invariant: the union of the forms of all rows that fit a triple, grounded, is exactly what the
+linear rules derive from it without passing through another schema fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeVar
+
+from satura.closure.program import TYPE, CompiledRule, Fact, Pattern, Program, Slot
+from satura.closure.schema import Relations, fill, solve
+from satura.errors import UnsupportedError
+
+S: Final = "S"
+P: Final = "P"
+O: Final = "O"  # noqa: E741
+
+Form = Pattern
+Forms = tuple[Form, ...]
+Key = TypeVar("Key", int, tuple[int, int])
+
+
+class Table(NamedTuple):
+    """Forms by what they depend on."""
+
+    any: Forms
+    predicate: Mapping[int, Forms]
+    object: Mapping[tuple[int, int], Forms]
+    subject: Mapping[tuple[int, int], Forms]
+    loop: Mapping[int, Forms]
+
+    def of(self, fact: Fact) -> Iterator[Fact]:
+        """Yield the conclusions of one triple, grounded."""
+        s, p, o = fact
+        for forms in (
+            self.any,
+            self.predicate.get(p, ()),
+            self.object.get((p, o), ()),
+            self.subject.get((p, s), ()),
+            self.loop.get(p, ()) if s == o else (),
+        ):
+            for form in forms:
+                yield instantiate(form, s, p, o)
+
+    def all_forms(self) -> Iterator[Form]:
+        """Yield every form of every row."""
+        yield from self.any
+        for rows in (self.predicate, self.object, self.subject, self.loop):
+            for forms in rows.values():
+                yield from forms
+
+    def without_predicates(self, predicates: Collection[int]) -> Table:
+        """Leave out the forms whose predicate is one of these."""
+        if not predicates:
+            return self
+
+        def keep(forms: Forms) -> Forms:
+            return tuple(form for form in forms if form[1] not in predicates)
+
+        return Table(
+            keep(self.any),
+            {key: keep(forms) for key, forms in self.predicate.items()},
+            {key: keep(forms) for key, forms in self.object.items()},
+            {key: keep(forms) for key, forms in self.subject.items()},
+            {key: keep(forms) for key, forms in self.loop.items()},
+        )
+
+    def __bool__(self) -> bool:
+        return any(len(rows) > 0 for rows in self)
+
+
+@dataclass(frozen=True, slots=True)
+class Consequences:
+    """The two tables of a program under a closed schema."""
+
+    derives: Table
+    feeds: Table
+
+
+def instantiate(form: Form, s: int, p: int, o: int) -> Fact:
+    """Ground a form with the terms of a triple."""
+    a, b, c = form
+    return (
+        s if a is S else o if a is O else p if a is P else a,
+        p if b is P else s if b is S else o if b is O else b,
+        o if c is O else s if c is S else p if c is P else c,
+    )  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
+class _Specialized:
+    """Linear rules without their schema atoms, by what their pattern fixes."""
+
+    any: list[Form] = field(default_factory=list)
+    predicate: dict[int, list[Form]] = field(default_factory=dict)
+    object: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
+    subject: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
+    loop: dict[int, list[Form]] = field(default_factory=dict)
+
+    def predicates(self) -> set[int]:
+        keys = {p for p, _ in self.object} | {p for p, _ in self.subject}
+        return keys | set(self.predicate) | set(self.loop)
+
+
+def build_consequences(program: Program, schema: Relations) -> Consequences:
+    """Specialize the linear rules to a closed schema and close them symbolically."""
+    specialized = _specialize(program, schema)
+    return _Builder(program, specialized).build()
+
+
+def _specialize(program: Program, schema: Relations) -> _Specialized:
+    out = _Specialized()
+    for rule in program.linear_rules:
+        instance = rule.instance[0]
+        for binding in solve(rule.schema, schema, {}):
+            pattern = fill(instance, binding)
+            places = {
+                slot: place
+                for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
+                if isinstance(slot, str)
+            }
+            forms = [_form(fill(head, binding), places) for head in rule.head]
+            _target(out, rule, pattern).extend(forms)
+    return out
+
+
+def _form(head: Pattern, places: Mapping[Slot, str]) -> Form:
+    a, b, c = head
+    return places.get(a, a), places.get(b, b), places.get(c, c)
+
+
+def _target(out: _Specialized, rule: CompiledRule, pattern: Pattern) -> list[Form]:
+    s, p, o = pattern
+    free_s, free_o = isinstance(s, str), isinstance(o, str)
+    if isinstance(p, int):
+        if free_s and free_o:
+            return (out.loop if s == o else out.predicate).setdefault(p, [])
+        if free_s and isinstance(o, int):
+            return out.object.setdefault((p, o), [])
+        if free_o and isinstance(s, int):
+            return out.subject.setdefault((p, s), [])
+    elif free_s and free_o and len({s, p, o}) == 3:  # noqa: PLR2004
+        return out.any
+    raise refuse(rule, "a pattern with this mixture of constants and variables")
+
+
+def refuse(rule: CompiledRule, what: str) -> UnsupportedError:
+    """Name a rule that the consequence table cannot hold."""
+    return UnsupportedError(
+        "RULE-UNSUPPORTED", f"rule `{rule.id}`: {what} is not run on Spark yet",
+        "give the pattern a constant predicate",
+        source=rule.rule.position.source, line=rule.rule.position.line,
+        column=rule.rule.position.column,
+    )  # fmt: skip
+
+
+class _Builder:
+    """Closes the forms of every signature; holds the indexes that this needs."""
+
+    def __init__(self, program: Program, rules: _Specialized) -> None:
+        self.program = program
+        self.rules = rules
+        self.object_keys: dict[int, set[int]] = {TYPE: set(program.schema_classes)}
+        for p, o in rules.object:
+            self.object_keys.setdefault(p, set()).add(o)
+        self.subject_keys: dict[int, set[int]] = {}
+        for p, s in rules.subject:
+            self.subject_keys.setdefault(p, set()).add(s)
+
+    def build(self) -> Consequences:
+        general, needs = self.expand((S, P, O))
+        if needs:
+            raise UnsupportedError(
+                "RULE-UNSUPPORTED",
+                "a rule over every predicate concludes `rdf:type` of a class it reads from the data",
+                "give that rule a constant predicate",
+            )
+        by_predicate: dict[int, set[Form]] = {}
+        by_object: dict[tuple[int, int], set[Form]] = {}
+        by_subject: dict[tuple[int, int], set[Form]] = {}
+        by_loop: dict[int, set[Form]] = {}
+        for p in self.rules.predicates() | self.program.schema_predicates | {TYPE}:
+            forms, needs = self.expand((S, p, O))
+            by_predicate[p] = forms - _rename(general, P, p)
+            by_object |= {
+                (p, o): self.expand((S, p, o))[0] - _rename(forms, O, o)
+                for o in needs.get(O, ())
+            }
+            by_subject |= {
+                (p, s): self.expand((s, p, O))[0] - _rename(forms, S, s)
+                for s in needs.get(S, ())
+            }
+            if needs.get(O) and needs.get(S):
+                raise self._mixed(p)
+            if self.rules.loop:
+                by_loop[p] = self.expand((S, p, S))[0] - _rename(forms, O, S)
+                if by_loop[p] and (needs.get(O) or needs.get(S)):
+                    raise self._mixed(p)
+        return Consequences(
+            *(
+                Table(
+                    any=self._pick(general, schema),
+                    predicate=self._pick_all(by_predicate, schema),
+                    object=self._pick_all(by_object, schema),
+                    subject=self._pick_all(by_subject, schema),
+                    loop=self._pick_all(by_loop, schema),
+                )
+                for schema in (False, True)
+            )
+        )
+
+    def expand(self, start: Form) -> tuple[set[Form], dict[str, set[int]]]:
+        """Return all forms that follow from `start`, and the values it would have to be told apart by.
+
+        An unknown (S or O) is taken to be none of the constants that rules look for. Where a rule
+        looks for constants in the place of an unknown, those constants are reported, and the
+        caller expands again with each of them.
+        """
+        seen = {start}
+        stack = [start]
+        needs: dict[str, set[int]] = {}
+        while stack:
+            s, p, o = form = stack.pop()
+            if form != start and self.program.is_schema(form):
+                continue
+            for head in self._heads(form, needs):
+                a, b, c = head
+                found = (
+                    s if a is S else o if a is O else p if a is P else a,
+                    p if b is P else s if b is S else o if b is O else b,
+                    o if c is O else s if c is S else p if c is P else c,
+                )
+                if found not in seen:
+                    seen.add(found)
+                    stack.append(found)
+                    if isinstance(found[2], str) and found[1] in self.object_keys:
+                        needs.setdefault(found[2], set()).update(self.object_keys[found[1]])  # type: ignore[index]
+        seen.discard(start)
+        return seen, needs
+
+    def _heads(self, form: Form, needs: dict[str, set[int]]) -> Iterator[Form]:
+        s, p, o = form
+        rules = self.rules
+        yield from rules.any
+        if not isinstance(p, int):
+            if p is not P:
+                raise UnsupportedError(
+                    "RULE-UNSUPPORTED", "a rule takes a predicate from a subject or object",
+                    "this is not run on Spark yet; give the conclusion a constant predicate",
+                )  # fmt: skip
+            return
+        yield from rules.predicate.get(p, ())
+        if isinstance(o, int):
+            yield from rules.object.get((p, o), ())
+        elif p in self.object_keys:
+            needs.setdefault(o, set()).update(self.object_keys[p])
+        if isinstance(s, int):
+            yield from rules.subject.get((p, s), ())
+        elif p in self.subject_keys:
+            needs.setdefault(s, set()).update(self.subject_keys[p])
+        if s == o:
+            yield from rules.loop.get(p, ())
+
+    def _pick(self, forms: Iterable[Form], schema: bool) -> Forms:
+        return tuple(form for form in forms if self.program.is_schema(form) is schema)
+
+    def _pick_all(self, rows: Mapping[Key, set[Form]], schema: bool) -> dict[Key, Forms]:
+        picked = {key: self._pick(forms, schema) for key, forms in rows.items()}
+        return {key: forms for key, forms in picked.items() if forms}
+
+    def _mixed(self, p: int) -> UnsupportedError:
+        return UnsupportedError(
+            "RULE-UNSUPPORTED",
+            f"what follows from `{self.program.names.get(p, p)}` depends on its subject and its "
+            "object at once, which is not run on Spark yet",
+        )
+
+
+def _rename(forms: Iterable[Form], symbol: str, value: Slot) -> set[Form]:
+    return {
+        (
+            value if a is symbol else a,
+            value if b is symbol else b,
+            value if c is symbol else c,
+        )
+        for a, b, c in forms
+    }

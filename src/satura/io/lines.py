@@ -1,0 +1,194 @@
+"""N-Triples and N-Quads inside the JVM: no Python where the lines are many.
+
+*Optimistic vouching*. A look at the raw line decides whether it is cut at its spaces; a line that
+is not vouched for gives NULL terms, so that a later `distinct` over all terms shows at no cost
+that slow lines exist. Whether the pieces are valid terms is asked once per distinct term, by
+`check_terms`, not once per line. If any piece is doubtful the pipeline starts over with
+`vouch="strict"`, where a pattern is held against each whole line and every other line is parsed.
+
+The cheap look mentions only `value`: a filter on the result of `split` would make Spark evaluate
+`split` twice. Invalid UTF-8 comes out of `split` as U+FFFD, which is never vouched for.
+
+Invariant: cheap, strict and slow give the same text for the same statement, or a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
+import pyoxigraph as ox
+from pyspark.sql import functions as F  # noqa: N812
+
+from satura.errors import UnsupportedError
+from satura.io.inputs import Format, Input
+from satura.io.jobs import collect_first, job
+from satura.io.slow import PARSED, parse_batches
+from satura.terms.blanks import (
+    document_scope,
+    scope_column,
+    scoped_column,
+    spark_uri,
+    unscoped,
+)
+from satura.terms.ntriples import canonical
+from satura.terms.patterns import NQ_LINE, NT_LINE, vouched, vouched_term
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+Vouch: TypeAlias = Literal["cheap", "strict"]
+SUSPECTS: Final = 20
+_END: Final = 2147483647
+_GLOB: Final = str.maketrans({c: "\\" + c for c in "\\{}[]*?"})
+
+
+def is_readable_by_spark(source: Input) -> bool:
+    """Say whether Spark's text source reads a line file as it is.
+
+    It passes over names with a leading `_` or `.` in silence, cannot open names with a colon,
+    and has no zstd without native libraries. Such files take the reader of documents.
+    """
+    name = source.uri.rstrip("/").rsplit("/", 1)[-1]
+    return not name.startswith(("_", ".")) and ":" not in name and source.compression != "zst"
+
+
+def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> DataFrame:
+    """Return the raw lines of line files as `value`, with Spark's `_metadata` at hand."""
+    paths = []
+    for source in inputs:
+        path = source.path
+        paths.append(f"file://{str(path.absolute()).translate(_GLOB)}" if path else source.uri)
+    # Without recursive lookup, a directory named `a=b` would add a column `a`.
+    return spark.read.option("recursiveFileLookup", "true").text(paths)
+
+
+def fast_terms(
+    lines: DataFrame, *, format: Format, vouch: Vouch, document: str | None
+) -> DataFrame:
+    """Return `s p o g`, with NULL in `p` for each line that is not vouched for.
+
+    `document` is the URI of the only file, a constant to scope blank nodes with; with several
+    files it is None and the scope comes from each line's file, where there is a blank node.
+    """
+    value = F.col("value")
+    cut = F.when(_is_vouched(value, format, vouch), F.split(value, " ", 3)).alias("f")
+    parts = lines.where(~_is_void(value))
+    if document is None:
+        parts = parts.select(cut, F.col("_metadata.file_path").alias("file"))
+        mark = scope_column(F.col("file"))
+    else:
+        parts = parts.select(cut)
+        mark = F.lit(document_scope(document))
+    s, p, rest = F.col("f")[0], F.col("f")[1], F.col("f")[2]
+    rest = F.substring(rest, F.lit(1), F.length(rest) - 2)
+    o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
+    return parts.select(
+        scoped_column(s, mark).alias("s"),
+        F.when(p.startswith("<"), p).alias("p"),
+        scoped_column(o, mark).alias("o"),
+        scoped_column(g, mark).alias("g") if format is Format.NQ else g.alias("g"),
+    )
+
+
+def _is_void(value: Column) -> Column:
+    return value.startswith("#") | (value == "")
+
+
+def _is_vouched(value: Column, format: Format, vouch: Vouch) -> Column:
+    if vouch == "strict":
+        return vouched(value, NT_LINE if format is Format.NT else NQ_LINE)
+    starts = value.startswith("<") | value.startswith("_:")
+    return value.endswith(" .") & starts & ~value.contains("\\")
+
+
+def _object_and_graph(rest: Column) -> tuple[Column, Column]:
+    """Cut `object [graph]`. A graph of a wrong kind stays with the object, which fails later."""
+    resource = rest.startswith("<") | rest.startswith("_:")
+    # After the last quote of a literal: nothing, `@en` or `^^<dt>`, then the graph if any.
+    tail = F.when(resource, rest).otherwise(F.substring_index(rest, '"', -1))
+    graph = F.split(tail, " ", 2)[1]
+    graph = F.when(graph.startswith("<") | graph.startswith("_:"), graph)
+    o = F.when(
+        graph.isNotNull(), F.substring(rest, F.lit(1), F.length(rest) - F.length(graph) - 1)
+    ).otherwise(rest)
+    return o, graph
+
+
+def slow_lines(lines: DataFrame, *, format: Format, vouch: Vouch) -> DataFrame:
+    """Return the lines that `fast_terms` gave NULL for, with where they are, as bytes."""
+    value = F.col("value")
+    fast = _is_vouched(value, format, vouch)
+    if vouch == "cheap":
+        fast = fast & F.coalesce(F.split(value, " ", 3)[1].startswith("<"), F.lit(False))
+    where = numbered(lines)
+    return where.where(~_is_void(value) & ~fast).withColumn("value", value.cast("binary"))
+
+
+def numbered(lines: DataFrame) -> DataFrame:
+    """Add `file`, `block` and `position` to lines, before anything is filtered out.
+
+    Positions count up within a block by one, from whatever number; `faults.block_offsets` has
+    the first of each block.
+    """
+    return lines.select(
+        "value",
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("block"),
+        F.monotonically_increasing_id().alias("position"),
+    )
+
+
+def parse_slow(lines: DataFrame, *, format: Format) -> DataFrame:
+    """Parse lines fully; statements and faults as in `slow.PARSED_COLUMNS`."""
+    return lines.mapInArrow(partial(parse_batches, format=format), PARSED)
+
+
+def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:
+    """Return up to 20 terms of the column `term` that are not certainly valid and canonical.
+
+    One job. Terms that the patterns do not vouch for are parsed; NULL is passed over.
+    """
+    term = F.col("term")
+    doubtful = terms.where(term.isNotNull() & ~vouched_term(term))
+    suspects = doubtful.select(term.cast("binary").alias("term")).mapInArrow(
+        _suspects, "term string"
+    )
+    with job(spark, "check the terms that no pattern vouches for"):
+        return [row["term"] for row in collect_first(suspects, SUSPECTS)]
+
+
+def _suspects(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        found = [
+            term.decode("utf-8", "replace")
+            for term in batch.column("term").to_pylist()
+            if not is_canonical(term)
+        ]
+        if found:
+            yield pa.RecordBatch.from_pydict({"term": pa.array(found, pa.string())})
+
+
+def is_canonical(term: bytes) -> bool:
+    """Say whether bytes are a valid term in canonical form, blank nodes scoped or not."""
+    try:
+        text = unscoped(term.decode())
+    except UnicodeDecodeError:
+        return False
+    # It may stand for bytes that were no UTF-8; only reading the line again can tell.
+    if "\ufffd" in text:
+        return False
+    try:
+        nodes: list[Any] = [
+            quad.object for quad in ox.parse(f"<a:s> <a:p> {text} .", ox.RdfFormat.N_TRIPLES)
+        ]
+        return [canonical(node) for node in nodes] == [text]
+    except (SyntaxError, UnsupportedError):
+        return False
+
+
+def order_of(inputs: Sequence[Input]) -> dict[str, int]:
+    """Return the rank of each input by the name that Spark gives it."""
+    return {spark_uri(source.uri): rank for rank, source in enumerate(inputs)}

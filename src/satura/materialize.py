@@ -1,0 +1,255 @@
+"""From RDF inputs to a committed store: read, encode, close, commit.
+
+The text is parsed twice and nothing is cached: once for the dictionary of terms, once for the
+triples. Parsing is cheap in the JVM; keeping 10 M parsed lines is not. Strictness is paid per
+distinct term instead of per line: a line is cut at its spaces on trust, and if the dictionary then
+holds anything that is not certainly a valid term, all is read again line by line.
+
+Invariant: the store is untouched until the one commit at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Final, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812
+
+from satura.closure.conditions import term_facts
+from satura.closure.derive import collect_facts, derive, facts_frame, feed_from, schema_condition
+from satura.closure.local import Closed, close_and_specialize
+from satura.closure.program import Program, compile_rules
+from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
+from satura.errors import DataError
+from satura.io.inputs import Input, find_inputs
+from satura.io.lines import check_terms
+from satura.io.reading import Reading, open_reading
+from satura.io.sample import sample_predicates
+from satura.jobs import collect_first, shuffled_rows
+from satura.progress import Stage, Stages, Watcher
+from satura.rules.model import RuleSet
+from satura.rules.reader import load_rules
+from satura.rules.writer import write_rules
+from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
+from satura.store.layout import data_files, uri
+from satura.terms.ids import id_column, term_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+OnError = Literal["fail", "skip"]
+
+BYTES_PER_FILE: Final = 128 << 20
+"""Input text that makes one file of triples."""
+COMPRESSION: Final = 8
+"""How much larger compressed text is than its file, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did."""
+
+    store: str
+    version: int
+    rules: str
+    inputs: int
+    counts: Counts
+    terms: int
+    bytes: int
+    seconds: float
+    stages: tuple[Stage, ...]
+
+
+def materialize_store(
+    spark: SparkSession,
+    paths: Sequence[str | Path],
+    *,
+    store: str | Path,
+    rules: str | RuleSet = "rdfs",
+    format: str | None = None,
+    on_error: OnError = "fail",
+    overwrite: bool = False,
+    watcher: Watcher | None = None,
+) -> tuple[Store, Summary]:
+    """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
+    started = time.monotonic()
+    rule_set = load_rules(rules) if isinstance(rules, str) else rules
+    program = compile_rules(rule_set)
+    stages = Stages(spark, watcher)
+    with tempfile.TemporaryDirectory(prefix="satura-") as spool:
+        with stages.stage("find inputs"):
+            inputs = find_inputs([str(path) for path in paths], format=format, spool=Path(spool))
+        with begin(store, overwrite=overwrite) as txn:
+            reading = _read(spark, txn, inputs, program, on_error, stages)
+            duplicates = _write_asserted(spark, txn, reading, stages)
+            _close(spark, txn, program, stages)
+            counts = _count(spark, txn, reading, duplicates, stages)
+            with stages.stage("commit"):
+                metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
+                committed = txn.commit(metadata)
+    info = committed.info
+    return committed, Summary(
+        store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
+        counts=counts, terms=info.terms, bytes=info.bytes, seconds=time.monotonic() - started,
+        stages=tuple(stages.done),
+    )  # fmt: skip
+
+
+def _read(
+    spark: SparkSession,
+    txn: Transaction,
+    inputs: Sequence[Input],
+    program: Program,
+    on_error: OnError,
+    stages: Stages,
+) -> Reading:
+    """Parse everything, write the dictionary of terms and check every one of them."""
+    with stages.stage("read documents"):
+        reading = open_reading(spark, inputs, staging=str(txn.staging), on_error=on_error)
+    with stages.stage("read terms") as stage:
+        _write_terms(spark, txn, reading, program)
+        stage.rows = _rows(txn.terms_dir)
+    with stages.stage("check terms"):
+        suspects = reading.has_lines and check_terms(spark, _terms(spark, txn))
+    if suspects:
+        log.info("doubtful term %s: every line is now checked by itself", suspects[0])
+        reading = reading.restart_strict()
+    # A line that the fast path did not vouch for left a NULL among the terms.
+    if suspects or _nulls(txn.terms_dir, "term"):
+        with stages.stage("read other lines"):
+            reading.parse_rest()
+            reading.raise_faults()
+        with stages.stage("read terms again") as stage:
+            rmtree(txn.terms_dir)
+            _write_terms(spark, txn, reading, program)
+            stage.rows = _rows(txn.terms_dir)
+    else:
+        reading.raise_faults()
+    with stages.stage("check ids"):
+        check_collisions(spark, _terms(spark, txn))
+    return reading
+
+
+def _write_terms(
+    spark: SparkSession, txn: Transaction, reading: Reading, program: Program
+) -> None:
+    """Write each distinct term once, with its id, sorted by id within each file."""
+    constants = spark.createDataFrame(pa.table({"term": sorted(program.names.values())}))
+    # A missing graph must not look like a missing predicate, which is NULL in lines not read yet.
+    columns = "stack(4, s, p, o, coalesce(g, p))" if reading.has_graphs else "stack(3, s, p, o)"
+    terms = reading.triples().select(F.expr(columns).alias("term")).unionByName(constants)
+    encoded = terms.distinct().select(id_column(F.col("term")).alias("id"), "term")
+    txn.write_terms(encoded.sortWithinPartitions("id"))
+
+
+def _write_asserted(
+    spark: SparkSession, txn: Transaction, reading: Reading, stages: Stages
+) -> int:
+    """Write each distinct triple once, clustered by predicate; return the duplicates dropped."""
+    size = sum(i.size * (COMPRESSION if i.compression else 1) for i in reading.inputs)
+    files = max(spark.sparkContext.defaultParallelism, -(-size // BYTES_PER_FILE))
+    weights = {term_id(p): n for p, n in sample_predicates(reading.inputs).items()}
+    clustering = plan_clustering(weights, files) if weights else hashed_clustering(files)
+    keys = F.array(*(F.lit(key) for key in shuffle_keys(clustering.files)))
+    none = F.lit(None).cast("long")
+    ids = reading.triples().select(
+        *(id_column(F.col(name)).alias(name) for name in "spo"),
+        (F.when(F.col("g").isNotNull(), id_column(F.col("g"))) if reading.has_graphs else none).alias("g"),
+    )
+    keyed = ids.withColumn("file", keys[clustering.column()])
+    distinct = keyed.repartition(clustering.files, "file").dropDuplicates()
+    with stages.stage("write asserted triples") as stage:
+        txn.write_facts("asserted", distinct.select("s", "p", "o", "g"))
+        stage.rows = _rows(txn.facts_dir("asserted"))
+    if not stage.rows:
+        raise DataError(
+            "RDF-EMPTY", "the input holds no triples", "check the paths and formats of the input"
+        )
+    read = shuffled_rows(spark, "write asserted triples: write asserted facts")
+    return 0 if read is None else read - stage.rows
+
+
+def _close(spark: SparkSession, txn: Transaction, program: Program, stages: Stages) -> None:
+    """Close the schema, derive, and write both."""
+    asserted = spark.read.parquet(uri(txn.facts_dir("asserted")))
+    if _nulls(txn.facts_dir("asserted"), "g") != _rows(txn.facts_dir("asserted")):
+        asserted = asserted.select("s", "p", "o").distinct()  # one triple in several graphs
+    with stages.stage("close the schema") as stage:
+        given = collect_facts(asserted.where(schema_condition(program)))
+        about_terms = term_facts(program, _terms(spark, txn))
+        closed = close_and_specialize(program, given, about_terms, feed_from(spark, asserted))
+        stage.rows = len(closed.schema)
+        txn.write_facts("schema", facts_frame(spark, closed.schema).coalesce(1))
+    with stages.stage("derive") as stage:
+        blank = _not_iris(spark, txn, program, closed)
+        table = closed.consequences.derives.without_predicates(blank)
+        roots = [root for root in closed.roots if root[1] not in blank]
+        txn.write_facts("derived", derive(spark, asserted, roots, table))
+        stage.rows = _rows(txn.facts_dir("derived"))
+
+
+def _not_iris(
+    spark: SparkSession, txn: Transaction, program: Program, closed: Closed
+) -> frozenset[int]:
+    """Return the predicates of the table that are blank nodes: such triples are not RDF."""
+    forms = [*closed.consequences.derives.all_forms(), *closed.roots]
+    unknown = {p for _, p, _ in forms if isinstance(p, int) and p not in program.names}
+    if not unknown:
+        return frozenset()
+    named = _terms(spark, txn).where(F.col("id").isin(sorted(unknown)))
+    found = collect_first(named.where(~F.startswith("term", F.lit("<"))), len(unknown))
+    return frozenset(row["id"] for row in found)
+
+
+def _count(
+    spark: SparkSession, txn: Transaction, reading: Reading, duplicates: int, stages: Stages
+) -> Counts:
+    with stages.stage("count"):
+        asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
+        inferred = spark.read.parquet(uri(derived)).where("not asserted").count()
+        triples = _rows(asserted)
+        if _nulls(asserted, "g") != triples:
+            triples = spark.read.parquet(uri(asserted)).select("s", "p", "o").distinct().count()
+        rejected = 0
+        if reading.on_error == "skip" and reading.faults.total:
+            rejected = reading.faults.total
+            txn.write_rejects(reading.rejects())
+        return Counts(
+            asserted=_rows(asserted),
+            derived=_rows(derived),
+            inferred=inferred,
+            closure=triples + inferred,
+            schema=_rows(txn.facts_dir("schema")),
+            rejected=rejected,
+            duplicates=duplicates,
+        )
+
+
+def _terms(spark: SparkSession, txn: Transaction) -> DataFrame:
+    return spark.read.parquet(uri(txn.terms_dir))
+
+
+def _rows(directory: Path) -> int:
+    """Return the rows of the Parquet files in a directory, from their footers."""
+    return sum(pq.read_metadata(file).num_rows for file in data_files(directory))
+
+
+def _nulls(directory: Path, column: str) -> int:
+    """Return the nulls of a column, from the footers."""
+    total = 0
+    for file in data_files(directory):
+        metadata = pq.read_metadata(file)
+        at = metadata.schema.to_arrow_schema().get_field_index(column)
+        for group in range(metadata.num_row_groups):
+            total += metadata.row_group(group).column(at).statistics.null_count
+    return total

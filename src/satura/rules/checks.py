@@ -1,0 +1,75 @@
+"""Well-formedness of a rule: every variable has a value where it is used (SPARQL-RL section 4.2).
+
+The checks look at the elements in the order they are written, as the draft does: a `FILTER` before
+the pattern that binds its variable is a fault, not a puzzle for the evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from satura.rules.expression import Expression, variables_of
+from satura.rules.model import Assignment, Atom, BodyElement, Filter, Position, Rule, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One violated condition."""
+
+    code: str
+    message: str
+    hint: str
+    position: Position
+
+
+def find_faults(rule: Rule) -> Iterator[Fault]:
+    """Yield every condition of well-formedness that a rule violates."""
+    yield from _sequence_faults(rule.body, frozenset())
+    missing = {v for atom in rule.head for v in atom.variables} - rule.variables
+    if missing:
+        yield Fault(
+            "RULE-UNSAFE-HEAD",
+            f"the head of `{rule.id}` uses {_list(missing)}, which the body does not bind",
+            "use the variable in a triple pattern of the body, outside `NOT`, or `SET` it",
+            rule.position,
+        )
+
+
+def _sequence_faults(
+    elements: Sequence[BodyElement], bound: frozenset[Variable]
+) -> Iterator[Fault]:
+    for element in elements:
+        if isinstance(element, Atom):
+            bound |= element.variables
+        elif isinstance(element, Filter):
+            yield from _unbound(element.expression, bound, "FILTER", element.position)
+        elif isinstance(element, Assignment):
+            yield from _unbound(element.expression, bound, "SET", element.position)
+            if element.variable in bound:
+                yield Fault(
+                    "RULE-REASSIGNED",
+                    f"`SET` gives a value to `{element.variable}`, which has one already",
+                    "assign to a new variable, and compare with `FILTER` if you meant a test",
+                    element.position,
+                )
+            bound |= {element.variable}
+        else:
+            yield from _sequence_faults(element.body, bound)
+
+
+def _unbound(
+    expression: Expression, bound: frozenset[Variable], keyword: str, position: Position
+) -> Iterator[Fault]:
+    missing = variables_of(expression) - bound
+    if missing:
+        yield Fault(
+            "RULE-UNBOUND-VARIABLE",
+            f"`{keyword}` uses {_list(missing)}, which nothing before it binds",
+            f"move the `{keyword}` behind the triple pattern that binds the variable",
+            position,
+        )
+
+
+def _list(variables: Iterable[Variable]) -> str:
+    return ", ".join(f"`{variable}`" for variable in sorted(variables, key=str))

@@ -1,0 +1,64 @@
+r"""What a term in canonical N-Triples text certainly looks like, as patterns for Java.
+
+One home for the syntax of the fast path. The patterns are conservative: what they accept is valid
+and is exactly the text that the full parser would print; what they do not accept is not wrong,
+only doubtful, and goes to the full parser. A property test holds them against `pyoxigraph`.
+
+Quantifiers over characters are possessive and no group is repeated, because Java's matcher
+recurses for each repetition of a group and a long literal would overflow its stack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+# RFC 3987 `ucschar` within the Basic Multilingual Plane; U+FFFD is outside, see `vouched_term`.
+_UCS: Final = r"\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF"
+_PATH: Final = rf"[A-Za-z0-9._~!$&'()*+,;=:@/%{_UCS}\-]*+"
+_QUERY: Final = rf"[A-Za-z0-9._~!$&'()*+,;=:@/?%{_UCS}\-]*+"
+# With `//` there must be a host we are sure of, without it there must be no `//`.
+_AUTHORITY: Final = r"(?://[A-Za-z0-9._~\-]++(?::[0-9]*+)?+(?=[/?#>])|(?!//))"
+
+IRI: Final = rf"<[A-Za-z][A-Za-z0-9+.\-]*+:{_AUTHORITY}{_PATH}(?:\?{_QUERY})?+(?:#{_QUERY})?+>"
+BLANK: Final = r"_:[A-Za-z0-9_][A-Za-z0-9_\-]*+"
+SCOPED_BLANK: Final = r"_:d[0-9a-f]{16}(?:_[A-Za-z0-9_][A-Za-z0-9_\-]*+|-[0-9]++)"
+
+_LANGUAGE: Final = r"@[a-z]{2,3}(?:-[a-z]{4})?+(?:-[a-z]{2})?+(?![A-Za-z0-9\-])"
+# Never written in canonical form: `xsd:string` is left out, the other two need a language.
+_RESERVED: Final = (
+    r"<http://www\.w3\.org/(?:2001/XMLSchema#string"
+    r"|1999/02/22-rdf-syntax-ns#(?:langString|dirLangString))>"
+)
+_DATATYPE: Final = rf"\^\^(?!{_RESERVED}){IRI}"
+# Control characters and non-characters are escaped in canonical form.
+_STRING: Final = r'"[^"\\\x00-\x1F\x7F\uFFFD-\uFFFF]*+"'
+LITERAL: Final = rf"{_STRING}(?:{_LANGUAGE}|{_DATATYPE})?+"
+
+TERM: Final = rf"\A(?:{IRI}|{SCOPED_BLANK}|{LITERAL})\z"
+IRI_TERM: Final = rf"\A{IRI}\z"
+_TRIPLE: Final = rf"(?:{IRI}|{BLANK}) {IRI} (?:{IRI}|{BLANK}|{LITERAL})"
+NT_LINE: Final = rf"\A{_TRIPLE} \.\z"
+NQ_LINE: Final = rf"\A{_TRIPLE}(?: (?:{IRI}|{BLANK}))?+ \.\z"
+
+# `%` must begin an escape. Asked apart from the rest, and only where there is a `%`, because
+# `(?:[…]|%[hex]{2})*` would repeat a group.
+_BAD_PERCENT: Final = r"%(?![0-9A-Fa-f]{2})"
+
+
+def vouched(text: Column, pattern: str) -> Column:
+    """Return whether text certainly matches one of the patterns above; compiled, never NULL."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    percent = ~text.contains("%") | ~text.rlike(_BAD_PERCENT)
+    return F.coalesce(text.rlike(pattern) & percent & F.is_valid_utf8(text), F.lit(False))
+
+
+def vouched_term(term: Column) -> Column:
+    """Return whether a term, its blank nodes scoped, is certainly valid and canonical.
+
+    U+FFFD is never vouched for: Spark's `split` puts it where bytes are not UTF-8.
+    """
+    return vouched(term, TERM)
