@@ -128,9 +128,7 @@ def _used(root: Path, live: frozenset[str]) -> frozenset[Path]:
     if live:  # terms that ran ahead are not set back now, so they must stay readable
         snapshots.append(delta.read_snapshot(root / TERMS))
     files = {snapshot.table / file.path for snapshot in snapshots for file in snapshot.files}
-    if store.info.rejects is not None:
-        files.update(_walk(root / REJECTS / store.info.rejects))
-    return frozenset(files)
+    return frozenset(files | {root / name for name in store.info.rejects})
 
 
 def _is_dead(root: Path, file: Path, live: frozenset[str]) -> bool:

@@ -103,11 +103,11 @@ def _files_of(store: Store) -> Iterable[tuple[Path, DataFile, layout.Columns]]:
 def _check_files(store: Store) -> _Finding:
     count = 0
     for table, file, _ in _files_of(store):
-        check_file(table, file)
+        check_file(table / file.path, file.size)
         count += 1
-    rejects = store.info.rejects
-    if rejects is not None and not layout.data_files(store.path / layout.REJECTS / rejects):
-        return "", f"`{layout.REJECTS}/{rejects}` is missing, the metadata names it"
+    for name, size in store.info.rejects.items():
+        check_file(store.path / name, size)
+        count += 1
     return f"{count} files, {store.info.bytes} bytes", None
 
 

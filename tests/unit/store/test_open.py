@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from tests.unit.store.samples import make_store
 
 from satura.errors import CorruptStoreError, FormatVersionError, StoreError
 from satura.store import Store, layout, repair
 from satura.store.delta import DataFile, prune
+from tests.unit.store.samples import make_store
 
 
 def edit_metadata(path: Path, **changes: object) -> None:
