@@ -23,17 +23,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.conditions import term_facts
-from satura.closure.derive import collect_facts, derive, facts_frame, feed_from, schema_condition
-from satura.closure.local import Closed, close_and_specialize
+from satura.closure.derive import facts_frame
 from satura.closure.program import Program, compile_rules
+from satura.closure.whole import specialize
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.errors import DataError
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
-from satura.jobs import collect_first, shuffled_rows
+from satura.jobs import shuffled_rows
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
@@ -181,34 +180,17 @@ def _write_asserted(
 
 def _close(spark: SparkSession, txn: Transaction, program: Program, stages: Stages) -> None:
     """Close the schema, derive, and write both."""
-    asserted = spark.read.parquet(uri(txn.facts_dir("asserted")))
-    if _nulls(txn.facts_dir("asserted"), "g") != _rows(txn.facts_dir("asserted")):
-        asserted = asserted.select("s", "p", "o").distinct()  # one triple in several graphs
+    directory = txn.facts_dir("asserted")
+    asserted = spark.read.parquet(uri(directory))
+    if _nulls(directory, "g") != _rows(directory):
+        asserted = asserted.select("s", "p", "o").distinct()  # a triple may be in several graphs
     with stages.stage("close the schema") as stage:
-        given = collect_facts(asserted.where(schema_condition(program)))
-        about_terms = term_facts(program, _terms(spark, txn))
-        closed = close_and_specialize(program, given, about_terms, feed_from(spark, asserted))
-        stage.rows = len(closed.schema)
-        txn.write_facts("schema", facts_frame(spark, closed.schema).coalesce(1))
+        specialized = specialize(spark, program, asserted, _terms(spark, txn))
+        stage.rows = len(specialized.schema)
+        txn.write_facts("schema", facts_frame(spark, specialized.schema).coalesce(1))
     with stages.stage("derive") as stage:
-        blank = _not_iris(spark, txn, program, closed)
-        table = closed.consequences.derives.without_predicates(blank)
-        roots = [root for root in closed.roots if root[1] not in blank]
-        txn.write_facts("derived", derive(spark, asserted, roots, table))
+        txn.write_facts("derived", specialized.derive(spark, asserted))
         stage.rows = _rows(txn.facts_dir("derived"))
-
-
-def _not_iris(
-    spark: SparkSession, txn: Transaction, program: Program, closed: Closed
-) -> frozenset[int]:
-    """Return the predicates of the table that are blank nodes: such triples are not RDF."""
-    forms = [*closed.consequences.derives.all_forms(), *closed.roots]
-    unknown = {p for _, p, _ in forms if isinstance(p, int) and p not in program.names}
-    if not unknown:
-        return frozenset()
-    named = _terms(spark, txn).where(F.col("id").isin(sorted(unknown)))
-    found = collect_first(named.where(~F.startswith("term", F.lit("<"))), len(unknown))
-    return frozenset(row["id"] for row in found)
 
 
 def _count(

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,6 +51,8 @@ def session(
     java = find_java()
     os.environ.setdefault("JAVA_HOME", str(java.parent.parent))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Workers must be this interpreter, or they may lack the packages this one has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master or "local[*]")
     for key, value in (_settings(java, memory, ui) | (config or {})).items():
         builder = builder.config(key, value)
@@ -74,7 +77,7 @@ def _settings(java: Path, memory: str, ui: bool) -> dict[str, str]:
         "spark.sql.files.maxPartitionBytes": str(64 << 20),
         # Ids are hashes and do not compress; zstd level 1 gains on terms and costs little.
         "spark.sql.parquet.compression.codec": "zstd",
-        "parquet.compression.codec.zstd.level": "1",
+        "spark.hadoop.parquet.compression.codec.zstd.level": "1",
         "spark.shuffle.compress": "true",
         "spark.io.compression.codec": "lz4",
         "spark.sql.session.timeZone": "UTC",

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import DataError, ParseError
 from satura.io.inputs import Input
-from satura.io.jobs import collect_first
+from satura.jobs import collect_first
 from satura.io.lines import numbered
 from satura.terms.blanks import spark_uri
 

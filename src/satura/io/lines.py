@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import UnsupportedError
 from satura.io.inputs import Format, Input
-from satura.io.jobs import collect_first, job
+from satura.jobs import collect_first, described
 from satura.io.slow import PARSED, parse_batches
 from satura.terms.blanks import (
     document_scope,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Vouch: TypeAlias = Literal["cheap", "strict"]
 SUSPECTS: Final = 20
+FEW: Final = 1_000
 _END: Final = 2147483647
 _GLOB: Final = str.maketrans({c: "\\" + c for c in "\\{}[]*?"})
 
@@ -82,7 +83,7 @@ def fast_terms(
     else:
         parts = parts.select(cut)
         mark = F.lit(document_scope(document))
-    s, p, rest = F.col("f")[0], F.col("f")[1], F.col("f")[2]
+    s, p, rest = (F.get("f", F.lit(at)) for at in range(3))
     rest = F.substring(rest, F.lit(1), F.length(rest) - 2)
     o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
     return parts.select(
@@ -104,12 +105,17 @@ def _is_vouched(value: Column, format: Format, vouch: Vouch) -> Column:
     return value.endswith(" .") & starts & ~value.contains("\\")
 
 
+def _predicate(value: Column) -> Column:
+    # `get`, because an index outside of an array is an error in ANSI mode.
+    return F.get(F.split(value, " ", 3), F.lit(1))
+
+
 def _object_and_graph(rest: Column) -> tuple[Column, Column]:
     """Cut `object [graph]`. A graph of a wrong kind stays with the object, which fails later."""
     resource = rest.startswith("<") | rest.startswith("_:")
     # After the last quote of a literal: nothing, `@en` or `^^<dt>`, then the graph if any.
     tail = F.when(resource, rest).otherwise(F.substring_index(rest, '"', -1))
-    graph = F.split(tail, " ", 2)[1]
+    graph = F.get(F.split(tail, " ", 2), F.lit(1))
     graph = F.when(graph.startswith("<") | graph.startswith("_:"), graph)
     o = F.when(
         graph.isNotNull(), F.substring(rest, F.lit(1), F.length(rest) - F.length(graph) - 1)
@@ -122,7 +128,7 @@ def slow_lines(lines: DataFrame, *, format: Format, vouch: Vouch) -> DataFrame:
     value = F.col("value")
     fast = _is_vouched(value, format, vouch)
     if vouch == "cheap":
-        fast = fast & F.coalesce(F.split(value, " ", 3)[1].startswith("<"), F.lit(False))
+        fast = fast & F.coalesce(_predicate(value).startswith("<"), F.lit(False))
     where = numbered(lines)
     return where.where(~_is_void(value) & ~fast).withColumn("value", value.cast("binary"))
 
@@ -149,14 +155,19 @@ def parse_slow(lines: DataFrame, *, format: Format) -> DataFrame:
 def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:
     """Return up to 20 terms of the column `term` that are not certainly valid and canonical.
 
-    One job. Terms that the patterns do not vouch for are parsed; NULL is passed over.
+    Terms that the patterns do not vouch for are parsed: few of them here, since starting Python
+    workers takes a second, many of them there. NULL is passed over.
     """
     term = F.col("term")
-    doubtful = terms.where(term.isNotNull() & ~vouched_term(term))
-    suspects = doubtful.select(term.cast("binary").alias("term")).mapInArrow(
-        _suspects, "term string"
+    doubtful = terms.where(term.isNotNull() & ~vouched_term(term)).select(
+        term.cast("binary").alias("term")
     )
-    with job(spark, "check the terms that no pattern vouches for"):
+    with described(spark, "look for terms that no pattern vouches for"):
+        few = [bytes(row["term"]) for row in collect_first(doubtful, FEW)]
+    if len(few) < FEW:
+        return [t.decode("utf-8", "replace") for t in few if not is_canonical(t)][:SUSPECTS]
+    suspects = doubtful.mapInArrow(_suspects, "term string")
+    with described(spark, "check the terms that no pattern vouches for"):
         return [row["term"] for row in collect_first(suspects, SUSPECTS)]
 
 

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from satura.io.documents import OnError, read_documents
 from satura.io.faults import Faults, block_offsets, first_faults, labelled, located
 from satura.io.inputs import GRAPH_FORMATS, LINE_FORMATS, TABLE_FORMATS, Format, Input
-from satura.io.jobs import job
+from satura.jobs import described
 from satura.io.lines import (
     Vouch,
     fast_terms,
@@ -114,7 +114,7 @@ class Reading:
         for format, inputs in self._lines.items():
             lines = slow_lines(read_lines(self._spark, inputs), format=format, vouch=self.vouch)
             path = f"{self._staging}/rest-{self.vouch}-{format.value}"
-            with job(self._spark, f"parse the lines of {format.value} files that need it"):
+            with described(self._spark, f"parse the lines of {format.value} files that need it"):
                 parse_slow(lines, format=format).write.mode("overwrite").parquet(path)
             self._rest[format] = path
         self._faults = None
@@ -157,13 +157,13 @@ class Reading:
         if documents:
             path = f"{self._staging}/documents"
             rows = read_documents(self._spark, documents, on_error=self.on_error)
-            with job(self._spark, f"parse {len(documents)} documents"):
+            with described(self._spark, f"parse {len(documents)} documents"):
                 rows.write.mode("overwrite").parquet(path)
             self._staged += (path,)
         for one in self.inputs:
             if one.format in TABLE_FORMATS:
                 path = f"{self._staging}/table-{len(self._staged)}"
-                with job(self._spark, f"read the table {one.label}"):
+                with described(self._spark, f"read the table {one.label}"):
                     read_table(self._spark, one).write.mode("overwrite").parquet(path)
                 self._staged += (path,)
 
@@ -186,11 +186,11 @@ class Reading:
         if not paths:
             return Faults()
         rows = reduce(lambda a, b: a.unionByName(b), (self._faulty(path) for path in paths))
-        with job(self._spark, "count faults"):
+        with described(self._spark, "count faults"):
             counted = rows.agg(F.count("*"), F.countDistinct("file")).first()
         if counted is None or not counted[0]:
             return Faults()
-        with job(self._spark, "locate the first faults"):
+        with described(self._spark, "locate the first faults"):
             first = first_faults(labelled(self._spark, self._fault_rows(), self.inputs))
         return Faults(counted[0], counted[1], first)
 
@@ -206,7 +206,7 @@ class Reading:
         if format not in self._offsets:
             path = f"{self._staging}/blocks-{format.value}"
             offsets = block_offsets(read_lines(self._spark, self._lines[format]))
-            with job(self._spark, f"count the lines of {format.value} files"):
+            with described(self._spark, f"count the lines of {format.value} files"):
                 offsets.write.mode("overwrite").parquet(path)
             self._offsets[format] = path
         return self._spark.read.parquet(self._offsets[format])

@@ -106,7 +106,8 @@ def _with_columns(table: DataFrame, source: Input) -> DataFrame:
         found = ", ".join(f"{name} {kind}" for name, kind in table.dtypes) or "none"
         raise ConfigError(
             "INPUT-TABLE-COLUMNS",
-            f"the table `{source.label}` has columns {found}; expected s, p, o and perhaps g, all string",
+            f"the table `{source.label}` has columns {found}; "
+            "expected s, p, o and perhaps g, all string",
             'each cell holds a term as N-Triples writes it: `<iri>`, `_:label` or `"text"`',
         )
     g = F.col("g") if "g" in kinds else F.lit(None).cast("string").alias("g")

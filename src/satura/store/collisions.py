@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from satura.errors import StoreError
-from satura.store.jobs import described
+from satura.jobs import described
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

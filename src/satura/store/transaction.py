@@ -28,7 +28,7 @@ from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
 from satura.store import delta, layout, leftovers, writer
-from satura.store.jobs import described
+from satura.jobs import described
 from satura.store.layout import (
     FACTS,
     FACTS_COLUMNS,

@@ -8,11 +8,11 @@ this form already; everything else comes through here, so both give one text and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from satura.errors import ParseError, UnsupportedError
+from satura.errors import ConfigError, ParseError, UnsupportedError
 
 Term: TypeAlias = str
 Triple: TypeAlias = tuple[Term, Term, Term]
@@ -61,3 +61,23 @@ def parse_text(text: str) -> Iterator[Triple]:
         raise ParseError(
             "RDF-SYNTAX", str(error.msg), line=error.lineno, column=error.offset
         ) from error
+
+
+def read_term(text: str) -> Term:
+    """Return the canonical text of one term written by a user.
+
+    >>> read_term('"A"@EN')
+    '"A"@en'
+    """
+    try:
+        nodes: list[Any] = [
+            quad.object for quad in ox.parse(f"<a:s> <a:p> {text} .", ox.RdfFormat.N_TRIPLES)
+        ]
+    except SyntaxError:
+        nodes = []
+    if len(nodes) != 1:
+        raise ConfigError(
+            "TERM-SYNTAX", f"`{text}` is not an N-Triples term",
+            'write `<http://example.org/a>`, `"text"`, `"1"^^<datatype>`, `"text"@en` or `_:b`',
+        )
+    return canonical(nodes[0])

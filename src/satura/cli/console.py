@@ -1,0 +1,108 @@
+"""What a user sees while a command runs: progress on a terminal, quiet log lines otherwise."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from satura.progress import Stage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+
+
+def set_up_logging(verbose: bool) -> None:
+    """Send log lines to stderr: warnings only, or everything of ours."""
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("satura").setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+
+
+@contextmanager
+def start_session(*, master: str | None, memory: str, ui: bool) -> Iterator[SparkSession]:
+    """Start Spark for one command and stop it after."""
+    from satura.session import session  # noqa: PLC0415
+
+    if err.is_terminal:
+        with err.status("starting Spark"):
+            spark = session(master=master, memory=memory, ui=ui)
+    else:
+        spark = session(master=master, memory=memory, ui=ui)
+    if ui:
+        err.print(f"Spark UI at {spark.sparkContext.uiWebUrl}")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+class TerminalWatcher:
+    """Shows the stage that runs, with the tasks Spark has done of those it knows."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._tracker = spark.sparkContext.statusTracker()
+        self._progress = Progress(
+            SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description:<24}"),
+            BarColumn(bar_width=24), TextColumn("{task.fields[detail]:>28}"), TimeElapsedColumn(),
+            console=err,
+        )  # fmt: skip
+        self._task: TaskID | None = None
+        self._stop = threading.Event()
+        self._poller = threading.Thread(target=self._poll, daemon=True)
+
+    def __enter__(self) -> TerminalWatcher:
+        self._progress.start()
+        self._poller.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._poller.join(timeout=2)
+        self._progress.stop()
+
+    def begin(self, stage: Stage) -> None:
+        self._task = self._progress.add_task(stage.name, total=None, detail="")
+
+    def end(self, stage: Stage) -> None:
+        if self._task is None:
+            return
+        detail = "" if stage.rows is None else f"{stage.rows:,} rows"
+        if stage.rate is not None:
+            detail += f" {stage.rate:,.0f}/s"
+        self._progress.update(self._task, total=1, completed=1, detail=detail)
+        self._task = None
+
+    def _poll(self) -> None:
+        while not self._stop.wait(0.3):
+            task = self._task
+            if task is None:
+                continue
+            done = total = 0
+            for number in self._tracker.getActiveStageIds():
+                info = self._tracker.getStageInfo(number)
+                if info is not None:
+                    done, total = done + info.numCompletedTasks, total + info.numTasks
+            if total and task == self._task:
+                self._progress.update(
+                    task, total=total, completed=done, detail=f"{done}/{total} tasks"
+                )
+
+
+@contextmanager
+def watching(spark: SparkSession) -> Iterator[TerminalWatcher | None]:
+    """Watch a run if somebody is there to see it."""
+    if not err.is_terminal:
+        yield None
+        return
+    with TerminalWatcher(spark) as watcher:
+        yield watcher

@@ -1,0 +1,118 @@
+"""`satura materialize`: from RDF inputs to a store, or to a file of the closure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from satura.cli.console import out, start_session, watching
+from satura.cli.options import Json, Master, Memory, Ui
+from satura.errors import ConfigError
+
+
+def materialize(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT…", help="Files, directories, globs, or - for stdin."),
+    ],
+    rules: Annotated[
+        str, typer.Option("--rules", "-r", help="Built-in rule set or path of a .srl file.")
+    ] = "rdfs",
+    store: Annotated[
+        str | None, typer.Option("--store", "-s", metavar="DIR", help="Where to keep the result.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="PATH", help="Write the closure: .nt, .nq, .ttl [.gz], .parquet."),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format of the inputs, whatever their names say.")
+    ] = None,
+    on_error: Annotated[
+        Literal["fail", "skip"], typer.Option("--on-error", help="What to do about bad input.")
+    ] = "fail",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the store or file that is there.")
+    ] = False,
+    rejects: Annotated[
+        str | None,
+        typer.Option("--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv in the store."),
+    ] = None,
+    as_json: Json = False,
+    master: Master = None,
+    memory: Memory = "4g",
+    ui: Ui = False,
+) -> None:
+    """Read RDF, add everything the rules entail, and keep the result."""
+    from satura.io.writing import guess_export, write_triples  # noqa: PLC0415
+    from satura.kb import materialize as run  # noqa: PLC0415
+    from satura.rules.reader import load_rules  # noqa: PLC0415
+
+    if store is None and output is None:
+        raise ConfigError(
+            "OUTPUT-NONE", "neither --store nor --output was given",
+            "add `--store DIR` to keep a store, or `-o closure.nt` to write the closure",
+        )  # fmt: skip
+    rule_set = load_rules(rules)
+    target = guess_export(output) if output is not None else None
+    with start_session(master=master, memory=memory, ui=ui) as spark:
+        with watching(spark) as watcher:
+            kb = run(
+                spark, list(inputs), rules=rule_set, store=store, format=format,
+                on_error=on_error, overwrite=overwrite, watcher=watcher,
+            )  # fmt: skip
+        if output is not None and target is not None:
+            write_triples(kb.closure(), output, format=target, overwrite=overwrite)
+        listed = None
+        if kb.summary and kb.summary.counts.rejected:
+            listed = _write_rejects(kb, rejects, keep=store is not None)
+        _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
+
+
+def _write_rejects(kb, path, *, keep):  # type: ignore[no-untyped-def]
+    return kb.write_rejects(path, keep=keep)
+
+
+def _show(summary, as_json: bool, *, kept: bool, output: str | None, rejects: str | None) -> None:  # type: ignore[no-untyped-def]
+    if as_json:
+        data = asdict(summary)
+        data["store"] = summary.store if kept else None
+        data["output"] = output
+        data["rejects"] = rejects
+        for stage in data["stages"]:
+            stage["seconds"] = round(stage["seconds"], 3)
+        typer.echo(json.dumps(data, indent=2))
+        return
+    if output == "-":
+        return
+    counts = summary.counts
+    table = Table(title=f"closure under {summary.rules}", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    rows = [
+        ("asserted", counts.asserted), ("inferred", counts.inferred), ("closure", counts.closure),
+        ("duplicates dropped", counts.duplicates), ("rejected", counts.rejected),
+        ("schema", counts.schema), ("terms", summary.terms),
+    ]  # fmt: skip
+    for name, number in rows:
+        table.add_row(name, f"{number:,}")
+    table.add_section()
+    for stage in summary.stages:
+        rate = "" if stage.rate is None else f"  {stage.rate:>12,.0f} rows/s"
+        if stage.seconds >= 0.05:  # noqa: PLR2004
+            table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
+    table.add_row("total", f"{summary.seconds:.1f} s")
+    if kept:
+        table.add_section()
+        table.add_row("store", summary.store)
+        table.add_row("version", str(summary.version))
+        table.add_row("bytes", f"{summary.bytes:,}")
+    if output:
+        table.add_row("written to", output)
+    if rejects:
+        table.add_row("rejected lines", rejects)
+    out.print(table)

@@ -1,0 +1,20 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Master = Annotated[
+    str | None,
+    typer.Option("--master", help="Spark master; default: all cores of this machine.", rich_help_panel="Spark"),
+]
+Memory = Annotated[
+    str, typer.Option("--memory", help="Heap of the local JVM.", rich_help_panel="Spark")
+]
+Ui = Annotated[
+    bool, typer.Option("--ui", help="Serve the Spark UI while running.", rich_help_panel="Spark")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+StoreArgument = Annotated[str, typer.Argument(metavar="DIR", help="Directory of a store.")]

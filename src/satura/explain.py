@@ -1,0 +1,116 @@
+"""Why a triple is in the closure: one derivation, down to asserted triples.
+
+The asserted triples that could support a conclusion are looked up in the store, closed together
+with the schema in memory while every step is written down, and the steps to the triple are read
+back. One derivation is shown; there may be others, and `support` says how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from satura.errors import ConfigError
+from satura.jobs import collect_first, described
+from satura.reference import Facts, solve
+from satura.rules.evaluate import Context
+from satura.rules.model import Atom, RuleSet, Variable
+from satura.rules.reader import read_rules
+from satura.terms.ids import term_id
+from satura.terms.ntriples import Triple
+
+if TYPE_CHECKING:
+    from satura.kb import KnowledgeBase
+
+MAX_TRIPLES: Final = 5_000
+"""Most asserted triples around a conclusion, and most schema triples, that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One application of a rule."""
+
+    triple: Triple
+    rule: str
+    premises: tuple[Triple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A triple, the asserted triples it comes from, and the steps between, conclusion last."""
+
+    triple: Triple
+    asserted: tuple[Triple, ...]
+    steps: tuple[Step, ...]
+
+
+def explain(kb: KnowledgeBase, triple: Triple) -> Explanation | None:
+    """Return one derivation of a triple, or None if it is not in the closure."""
+    spark, store = kb.spark, kb.store
+    s, p, o = (term_id(text) for text in triple)
+    if store.closure(spark, s=s, p=p, o=o).isEmpty():
+        return None
+    asserted = store.frame(spark, "asserted").select("s", "p", "o")
+    # A linear rule moves subject and object about, so a root shares a term with the conclusion.
+    near = asserted.where(F.col("s").isin(s, o) | F.col("o").isin(s, o)).distinct()
+    schema = store.frame(spark, "schema").join(asserted, ["s", "p", "o"], "left_semi")
+    rules = read_rules(store.info.rules, source=store.info.rule_set, name=store.info.rule_set)
+    with described(spark, "look up what could entail the triple"):
+        found: set[Triple] = set()
+        for frame in (schema, near):
+            decoded = store.decode(spark, frame.limit(MAX_TRIPLES), ["s", "p", "o"], size="small")
+            found |= {(r["s"], r["p"], r["o"]) for r in collect_first(decoded, MAX_TRIPLES)}
+    explanation = trace(rules, found, triple)
+    if explanation is None:
+        raise ConfigError(
+            "EXPLAIN-LARGE", f"too many triples touch `{triple[0]}` to find a derivation",
+            f"only {MAX_TRIPLES} of them are looked at",
+        )  # fmt: skip
+    return explanation
+
+
+def trace(rules: RuleSet, asserted: Iterable[Triple], triple: Triple) -> Explanation | None:
+    """Close triples while writing down every step, and read back the steps to one."""
+    given = set(asserted)
+    facts = Facts({*given, *rules.data})
+    steps: dict[Triple, Step] = {}
+    context = Context()
+    while triple not in facts.triples:
+        new: dict[Triple, Step] = {}
+        for rule in rules:
+            for solution in solve(rule.body, {}, facts, facts, context):
+                premises = tuple(_ground(atom, solution) for atom in rule.atoms)
+                for head in rule.head:
+                    conclusion = _ground(head, solution)
+                    if conclusion not in facts.triples:
+                        new.setdefault(conclusion, Step(conclusion, rule.id, premises))
+        if not facts.add(new):
+            return None
+        steps |= new
+    ordered: list[Step] = []
+    leaves: list[Triple] = []
+    _unfold(triple, given, steps, ordered, leaves)
+    return Explanation(triple, tuple(leaves), tuple(ordered))
+
+
+def _unfold(
+    triple: Triple, given: set[Triple], steps: dict[Triple, Step], ordered: list[Step],
+    leaves: list[Triple],
+) -> None:  # fmt: skip
+    if triple in leaves or any(step.triple == triple for step in ordered):
+        return
+    if triple not in steps:
+        if triple in given:
+            leaves.append(triple)
+        return
+    for premise in steps[triple].premises:
+        _unfold(premise, given, steps, ordered, leaves)
+    ordered.append(steps[triple])
+
+
+def _ground(atom: Atom, solution: dict[Variable, str]) -> Triple:
+    s, p, o = (solution[slot] if isinstance(slot, Variable) else slot for slot in atom.slots)
+    return s, p, o
