@@ -1,7 +1,7 @@
 """A store: a directory of Delta tables in which one commit decides what is true.
 
 `begin` a transaction, write facts and terms with Spark, `commit`; then `Store.open` and read
-frames. `verify` checks a store, `repair` removes what crashed runs left.
+frames. `satura.store.verify` checks a store, `repair` removes what crashed runs left.
 """
 
 from satura.store.collisions import check_collisions
@@ -9,17 +9,13 @@ from satura.store.layout import FORMAT_VERSION, KINDS, Kind
 from satura.store.leftovers import find_orphans, repair
 from satura.store.store import CommitMetadata, Counts, Store, StoreInfo
 from satura.store.transaction import Transaction, begin
-from satura.store.verify import Check, Entailment, Report, verify
 
 __all__ = [
     "FORMAT_VERSION",
     "KINDS",
-    "Check",
     "CommitMetadata",
     "Counts",
-    "Entailment",
     "Kind",
-    "Report",
     "Store",
     "StoreInfo",
     "Transaction",
@@ -27,5 +23,4 @@ __all__ = [
     "check_collisions",
     "find_orphans",
     "repair",
-    "verify",
 ]

@@ -281,14 +281,14 @@ def _info(root: Path, recorded: Mapping[str, Any], facts: Snapshot, terms: Snaps
 
 def _nearby(root: Path) -> str:
     if not root.exists():
-        return "check the path; `satura close` makes a store"
+        return "check the path; `satura materialize` makes a store"
     if root.parent.name and layout.is_store(root.parent):
         return f"did you mean `{root.parent}`?"
     inside = [child for child in (root.iterdir() if root.is_dir() else ()) if child.is_dir()]
     near = next((child for child in sorted(inside) if layout.is_store(child)), None)
     if near is not None:
         return f"did you mean `{near}`?"
-    return "the directory has no committed snapshot; `satura close` makes a store"
+    return "the directory has no committed snapshot; `satura materialize` makes a store"
 
 
 def read_files(spark: SparkSession, files: Collection[Path], columns: layout.Columns) -> DataFrame:

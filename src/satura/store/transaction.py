@@ -27,8 +27,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
-from satura.store import delta, layout, leftovers, writer
 from satura.jobs import described
+from satura.store import delta, layout, leftovers, writer
 from satura.store.layout import (
     FACTS,
     FACTS_COLUMNS,
@@ -194,7 +194,7 @@ class Transaction:
             self._release()
             leftovers.remove_empty(self.path, keep_root=self._existed)
         except (StoreError, OSError) as error:
-            log.warning("leftovers of `%s` stay until `satura repair`: %s", self.id, error)
+            log.warning("leftovers of `%s` stay until `satura verify --repair`: %s", self.id, error)
             self._release()
 
     def __enter__(self) -> Self:

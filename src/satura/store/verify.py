@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from satura.errors import CorruptStoreError
+from satura.jobs import described
 from satura.store import delta, layout
 from satura.store.collisions import find_collision
 from satura.store.delta import DataFile
-from satura.store.jobs import described
 from satura.store.layout import KIND_COLUMNS, KINDS, TERMS_COLUMNS
 from satura.store.store import Store, check_file
 from satura.terms.ids import id_column

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from satura.store import Check, CommitMetadata, Counts, Store, Transaction, begin, layout, verify
+from satura.store import CommitMetadata, Counts, Store, Transaction, begin, layout
+from satura.store.verify import Check, verify
 from satura.terms.ids import term_id
 from tests.unit.store.samples import iri, longs, make_store, write_parquet, write_sample
 
