@@ -1,7 +1,7 @@
 """A store: a directory of Delta tables in which one commit decides what is true.
 
 `begin` a transaction, write facts and terms with Spark, `commit`; then `Store.open` and read
-frames. `verify` checks a store, `repair` removes what crashed runs left.
+frames. `satura.store.verify` checks a store, `repair` removes what crashed runs left.
 """
 
 from satura.store.collisions import check_collisions

@@ -36,7 +36,7 @@ WRITER: Final = "writer.json"
 TRANSACTION_NAME: Final = re.compile(r"\d{8}T\d{6}-[0-9a-f]{12}")
 
 # Columns are (name, SQL type); the type is spelled alike in Spark's DDL and in Delta, except
-# `int` and `bigint`, which `delta.py` translates.
+# `int`, which `delta.py` translates.
 Columns: TypeAlias = tuple[tuple[str, str], ...]
 TRIPLE: Final[Columns] = (("s", "long"), ("p", "long"), ("o", "long"))
 # What the Parquet files of each kind hold; a column a kind lacks reads as null.

@@ -49,8 +49,12 @@ def repair(path: str | Path, *, grace: float = writer.GRACE_SECONDS) -> list[Pat
     if layout.is_store(root) and not writer.live_transactions(root, grace=grace):
         _set_terms_back(root)
     # Scratch goes last: until then a repair that is cut short can still tell whose files these are.
-    for file in sorted(orphans, key=lambda file: file.relative_to(root).parts[0] == STAGING):
-        file.unlink(missing_ok=True)
+    scratch = [file for file in orphans if file.is_relative_to(root / STAGING)]
+    for file in orphans:
+        if file not in scratch:
+            file.unlink(missing_ok=True)
+    for name in {file.relative_to(root / STAGING).parts[0] for file in scratch}:
+        shutil.rmtree(root / STAGING / name, ignore_errors=True)
     remove_empty(root, keep_root=True)
     return orphans
 
@@ -124,9 +128,7 @@ def _used(root: Path, live: frozenset[str]) -> frozenset[Path]:
     if live:  # terms that ran ahead are not set back now, so they must stay readable
         snapshots.append(delta.read_snapshot(root / TERMS))
     files = {snapshot.table / file.path for snapshot in snapshots for file in snapshot.files}
-    if store.info.rejects is not None:
-        files.update(_walk(root / REJECTS / store.info.rejects))
-    return frozenset(files)
+    return frozenset(files | {root / name for name in store.info.rejects})
 
 
 def _is_dead(root: Path, file: Path, live: frozenset[str]) -> bool:

@@ -72,7 +72,7 @@ class StoreInfo:
     terms_version: int
     terms: int  # distinct terms
     counts: Counts
-    rejects: str | None  # transaction whose rejects belong to this snapshot
+    rejects: Mapping[str, int]  # files of skipped input, below the store, and their sizes
     bytes: int  # of the snapshot's data files; older ones on disk are not counted
     files: int
     extra: Mapping[str, Any]
@@ -149,10 +149,10 @@ class Store:
 
     def rejects(self, spark: SparkSession) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
-        files: list[Path] = []
-        if self.info.rejects is not None:
-            files = layout.data_files(self.path / layout.REJECTS / self.info.rejects)
-        return _parquet(spark, files, layout.REJECTS_COLUMNS)
+        for name, size in self.info.rejects.items():
+            check_file(self.path / name, size)
+        files = [self.path / name for name in self.info.rejects]
+        return read_files(spark, files, layout.REJECTS_COLUMNS)
 
     def decode(
         self,
@@ -192,13 +192,12 @@ class Store:
         columns: layout.Columns,
     ) -> DataFrame:
         for file in files:
-            check_file(snapshot.table, file)
-        return _parquet(spark, [snapshot.table / file.path for file in files], columns)
+            check_file(snapshot.table / file.path, file.size)
+        return read_files(spark, [snapshot.table / file.path for file in files], columns)
 
 
-def check_file(table: Path, file: DataFile) -> None:
+def check_file(path: Path, expected: int) -> None:
     """Check that a file of a snapshot is there and as long as the log says."""
-    path = table / file.path
     hint = "run `satura verify`; restore the file from a copy, or build the store again"
     try:
         size = path.stat().st_size
@@ -206,9 +205,9 @@ def check_file(table: Path, file: DataFile) -> None:
         raise CorruptStoreError(
             "STORE-CORRUPT", f"`{path}` is missing, the log names it", hint
         ) from error
-    if size != file.size:
+    if size != expected:
         raise CorruptStoreError(
-            "STORE-CORRUPT", f"`{path}` has {size} bytes, the log says {file.size}", hint
+            "STORE-CORRUPT", f"`{path}` has {size} bytes, the log says {expected}", hint
         )
 
 
@@ -282,17 +281,18 @@ def _info(root: Path, recorded: Mapping[str, Any], facts: Snapshot, terms: Snaps
 
 def _nearby(root: Path) -> str:
     if not root.exists():
-        return "check the path; `satura close` makes a store"
+        return "check the path; `satura materialize` makes a store"
     if root.parent.name and layout.is_store(root.parent):
         return f"did you mean `{root.parent}`?"
     inside = [child for child in (root.iterdir() if root.is_dir() else ()) if child.is_dir()]
     near = next((child for child in sorted(inside) if layout.is_store(child)), None)
     if near is not None:
         return f"did you mean `{near}`?"
-    return "the directory has no committed snapshot; `satura close` makes a store"
+    return "the directory has no committed snapshot; `satura materialize` makes a store"
 
 
-def _parquet(spark: SparkSession, files: Collection[Path], columns: layout.Columns) -> DataFrame:
+def read_files(spark: SparkSession, files: Collection[Path], columns: layout.Columns) -> DataFrame:
+    """Return the rows of these Parquet files; an empty frame if there are none."""
     if not files:
         return spark.createDataFrame([], layout.ddl(columns))
     reader = spark.read.schema(layout.ddl(columns))

@@ -27,8 +27,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
-from satura.store import delta, layout, leftovers, writer
 from satura.jobs import described
+from satura.store import delta, layout, leftovers, writer
 from satura.store.layout import (
     FACTS,
     FACTS_COLUMNS,
@@ -38,10 +38,10 @@ from satura.store.layout import (
     TERMS_COLUMNS,
     Kind,
 )
-from satura.store.store import CommitMetadata, Store, record
+from satura.store.store import CommitMetadata, Store, read_files, record
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +128,14 @@ class Transaction:
         """Write input that was skipped."""
         _write(frame, self.rejects_dir, layout.REJECTS_COLUMNS, "write rejected input")
 
+    def read_facts(self, spark: SparkSession, kind: Kind) -> DataFrame:
+        """Return the rows of a kind written so far."""
+        return read_files(spark, layout.data_files(self.facts_dir(kind)), KIND_COLUMNS[kind])
+
+    def read_terms(self, spark: SparkSession) -> DataFrame:
+        """Return the rows of the dictionary written so far."""
+        return read_files(spark, layout.data_files(self.terms_dir), TERMS_COLUMNS)
+
     def commit(self, metadata: CommitMetadata) -> Store:
         """Make what was written the current snapshot, in place of the one before.
 
@@ -152,8 +160,11 @@ class Transaction:
         with _writable(self.path):
             adds = {kind: self._facts_added(kind) for kind in KINDS}
             terms_adds = delta.add_actions(terms, self.terms_dir, TERMS_COLUMNS)
-            rejected = layout.data_files(self.rejects_dir)
+            rejected = self._rejects_added()
             _check_counts(metadata, adds)
+            for kind in KINDS:
+                _drop_empty(self.facts_dir(kind), facts, adds[kind])
+            _drop_empty(self.terms_dir, terms, terms_adds)
             facts_adds = [add for kind in KINDS for add in adds[kind]]
             delta.sync([*(facts / add.path for add in facts_adds), *rejected])
             delta.sync(terms / add.path for add in terms_adds)
@@ -162,7 +173,9 @@ class Transaction:
             terms, TERMS_COLUMNS, terms_adds, base=self._terms_base, metadata=recorded
         )
         recorded |= {"terms_version": terms_version} | record(metadata)
-        recorded["rejects"] = self.id if rejected else None
+        recorded["rejects"] = {
+            file.relative_to(self.path).as_posix(): file.stat().st_size for file in rejected
+        }
         delta.commit(facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded)
 
     def rollback(self) -> None:
@@ -181,7 +194,7 @@ class Transaction:
             self._release()
             leftovers.remove_empty(self.path, keep_root=self._existed)
         except (StoreError, OSError) as error:
-            log.warning("leftovers of `%s` stay until `satura repair`: %s", self.id, error)
+            log.warning("leftovers of `%s` stay until `satura verify --repair`: %s", self.id, error)
             self._release()
 
     def __enter__(self) -> Self:
@@ -198,6 +211,12 @@ class Transaction:
     def _facts_added(self, kind: Kind) -> list[AddAction]:
         table = self.path / FACTS
         return delta.add_actions(table, self.facts_dir(kind), KIND_COLUMNS[kind], kind=kind)
+
+    def _rejects_added(self) -> list[Path]:
+        table, columns = self.path / layout.REJECTS, layout.REJECTS_COLUMNS
+        adds = delta.add_actions(table, self.rejects_dir, columns)
+        _drop_empty(self.rejects_dir, table, adds)
+        return [table / add.path for add in adds]
 
     def _landed(self) -> bool:
         """Say whether our commit to facts is in the log, whatever was raised after it."""
@@ -245,6 +264,15 @@ def _check_counts(metadata: CommitMetadata, adds: dict[Kind, list[AddAction]]) -
                 f"{written} rows of kind `{kind}` were written, the metadata counts {claimed}",
                 "this is a fault of the program, please report it; the store is as it was",
             )
+
+
+def _drop_empty(directory: Path, table: Path, adds: list[AddAction]) -> None:
+    """Remove the files without rows, which no log will name."""
+    named = {table / add.path for add in adds}
+    for file in layout.data_files(directory):
+        if file not in named:
+            file.unlink()
+            file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def _write(frame: DataFrame, directory: Path, columns: layout.Columns, what: str) -> None:

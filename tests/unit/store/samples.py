@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin
 from satura.terms.ids import term_id
@@ -76,3 +77,30 @@ def write_sample(txn: Transaction, tag: str = "a", rows: int = 3) -> CommitMetad
 def make_store(path: Path, tag: str = "a", rows: int = 3, *, overwrite: bool = False) -> Store:
     with begin(path, overwrite=overwrite) as txn:
         return txn.commit(write_sample(txn, tag, rows))
+
+
+def terms_of(path: Path, store: Store) -> set[str]:
+    """Read the terms of a snapshot by a plain Delta reader."""
+    table = DeltaTable(path / "terms", version=store.info.terms_version)
+    return set(table.to_pyarrow_table()["term"].to_pylist())
+
+
+def check_snapshot(path: Path, *tags: str) -> str:
+    """Check that the store is exactly the sample of one of these tags; return which."""
+    store = Store.open(path)
+    terms = terms_of(path, store)
+    facts = DeltaTable(path / "facts").to_pyarrow_table()
+    found = [tag for tag in tags if iri(f"{tag}0") in terms]
+    assert len(found) == 1, terms
+    rows = store.info.counts.asserted
+    assert terms == {
+        *(iri(f"{found[0]}{i}") for i in range(rows)),
+        iri("type"), iri("Class"), iri("graph"), f'"{found[0]}"',
+    }  # fmt: skip
+    assert facts.num_rows == 2 * rows + 1
+    assert store.info.terms == rows + 4
+    return found[0]
+
+
+def files_below(path: Path) -> set[Path]:
+    return {file for file in path.rglob("*") if file.is_file()}
