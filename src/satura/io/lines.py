@@ -71,6 +71,8 @@ def fast_terms(
 ) -> DataFrame:
     """Return `s p o g`, with NULL in `p` for each line that is not vouched for.
 
+    With several files there is also `file`.
+
     `document` is the URI of the only file, a constant to scope blank nodes with; with several
     files it is None and the scope comes from each line's file, where there is a blank node.
     """
@@ -86,7 +88,9 @@ def fast_terms(
     s, p, rest = (F.get("f", F.lit(at)) for at in range(3))
     rest = F.substring(rest, F.lit(1), F.length(rest) - 2)
     o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
+    file = () if document is not None else ("file",)
     return parts.select(
+        *file,
         scoped_column(s, mark).alias("s"),
         F.when(p.startswith("<"), p).alias("p"),
         scoped_column(o, mark).alias("o"),

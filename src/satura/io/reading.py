@@ -40,6 +40,7 @@ from satura.io.tables import read_table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_QUAD: Final = ("s", "p", "o", "g")
 _FAULT: Final = ("file", "line", "column", "error", "text")
 
 
@@ -171,12 +172,12 @@ class Reading:
         inputs = self._lines[format]
         only = inputs[0].uri if len(inputs) == 1 else None
         lines = read_lines(self._spark, inputs)
-        terms = fast_terms(lines, format=format, vouch=self.vouch, document=only)
+        terms = fast_terms(lines, format=format, vouch=self.vouch, document=only).select(*_QUAD)
         return terms.where(F.col("p").isNotNull()) if format in self._rest else terms
 
     def _parsed(self, path: str) -> DataFrame:
         rows = self._spark.read.schema(PARSED).parquet(path)
-        return rows.where(F.col("error").isNull()).select("s", "p", "o", "g")
+        return rows.where(F.col("error").isNull()).select(*_QUAD)
 
     def _faulty(self, path: str) -> DataFrame:
         return self._spark.read.schema(PARSED).parquet(path).where(F.col("error").isNotNull())
