@@ -25,7 +25,7 @@ import machine
 import measure
 import results
 import workload
-from closure_size import ClosureSize
+from closure_size import ClosureSize, satura_python
 from workload import Workload
 
 HERE = Path(__file__).resolve().parent
