@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 __all__ = ["KnowledgeBase", "__version__", "materialize", "open", "session"]
 
 if TYPE_CHECKING:
-    from satura.kb import KnowledgeBase, materialize, open  # noqa: A004
+    from satura.kb import KnowledgeBase, materialize, open
     from satura.session import session
 
 _HOMES = {"KnowledgeBase": "kb", "materialize": "kb", "open": "kb", "session": "session"}

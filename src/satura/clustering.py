@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from pyspark.sql import Column
@@ -82,11 +83,13 @@ def plan_clustering(weights: Mapping[int, int], files: int) -> Clustering:
     bounds: list[int] = []
     room = sum(w for _, w in rest) / left if rest else 0.0
     filled = 0.0
-    for (predicate, weight), (following, _) in zip(rest, rest[1:], strict=False):
+    for (predicate, weight), (following, _) in pairwise(rest):
         filled += weight
         if filled >= room * (len(bounds) + 1) and len(bounds) < min(left - 1, MAX_CASES):
             bounds.append((predicate + following) // 2 + 1)
-    return Clustering(files, tuple(bounds), tuple(range(taken, taken + len(bounds) + 1)), tuple(split))
+    return Clustering(
+        files, tuple(bounds), tuple(range(taken, taken + len(bounds) + 1)), tuple(split)
+    )
 
 
 def hashed_clustering(files: int) -> Clustering:

@@ -82,7 +82,12 @@ class DataError(SaturaError):
     """Input data with faults; `faults` holds the first of them, `total` counts all."""
 
     def __init__(
-        self, code: str, message: str, hint: str | None = None, *, faults: Sequence[ParseError] = (),
+        self,
+        code: str,
+        message: str,
+        hint: str | None = None,
+        *,
+        faults: Sequence[ParseError] = (),
         total: int = 0,
     ) -> None:
         super().__init__(code, message, hint)

@@ -65,7 +65,7 @@ class KnowledgeBase:
         self, *, s: str | None = None, p: str | None = None, o: str | None = None,
         ids: bool = False,
     ) -> DataFrame:  # fmt: skip
-        """Return the triples of the closure with the given terms; files that cannot match are not read.
+        """Return the triples of the closure with the given terms, reading few files.
 
         Terms are N-Triples text: `<http://example.org/alice>`, `"1"^^<…>`, `_:b`.
         """
@@ -105,10 +105,13 @@ def materialize(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise ConfigError("INPUT-NONE", "no input was given", "name at least one file or directory")
-    scratch = None if store is not None else tempfile.mkdtemp(prefix="satura-store-")
+    scratch = tempfile.mkdtemp(prefix="satura-store-") if store is None else None
+    target = scratch or store
+    if target is None:
+        raise AssertionError  # one of the two was given
     try:
         opened, summary = materialize_store(
-            spark, given, store=store if scratch is None else scratch, rules=rules, format=format,
+            spark, given, store=target, rules=rules, format=format,
             on_error=on_error, overwrite=overwrite, watcher=watcher,
         )  # fmt: skip
     except BaseException:
@@ -121,6 +124,6 @@ def materialize(
     return kb
 
 
-def open(spark: SparkSession, path: str | Path) -> KnowledgeBase:  # noqa: A001
+def open(spark: SparkSession, path: str | Path) -> KnowledgeBase:
     """Open the current snapshot of a store."""
     return KnowledgeBase(spark, Store.open(path))

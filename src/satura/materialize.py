@@ -139,9 +139,7 @@ def _read(
     return reading
 
 
-def _write_terms(
-    spark: SparkSession, txn: Transaction, reading: Reading, program: Program
-) -> None:
+def _write_terms(spark: SparkSession, txn: Transaction, reading: Reading, program: Program) -> None:
     """Write each distinct term once, with its id, sorted by id within each file."""
     constants = spark.createDataFrame(pa.table({"term": sorted(program.names.values())}))
     # A missing graph must not look like a missing predicate, which is NULL in lines not read yet.
@@ -151,9 +149,7 @@ def _write_terms(
     txn.write_terms(encoded.sortWithinPartitions("id"))
 
 
-def _write_asserted(
-    spark: SparkSession, txn: Transaction, reading: Reading, stages: Stages
-) -> int:
+def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, stages: Stages) -> int:
     """Write each distinct triple once, clustered by predicate; return the duplicates dropped."""
     size = sum(i.size * (COMPRESSION if i.compression else 1) for i in reading.inputs)
     files = max(spark.sparkContext.defaultParallelism, -(-size // BYTES_PER_FILE))
@@ -163,7 +159,9 @@ def _write_asserted(
     none = F.lit(None).cast("long")
     ids = reading.triples().select(
         *(id_column(F.col(name)).alias(name) for name in "spo"),
-        (F.when(F.col("g").isNotNull(), id_column(F.col("g"))) if reading.has_graphs else none).alias("g"),
+        (
+            F.when(F.col("g").isNotNull(), id_column(F.col("g"))) if reading.has_graphs else none
+        ).alias("g"),
     )
     keyed = ids.withColumn("file", keys[clustering.column()])
     distinct = keyed.repartition(clustering.files, "file").dropDuplicates()

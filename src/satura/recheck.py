@@ -53,7 +53,9 @@ def _difference(
     found = collect_first(unequal, 5)
     if not found:
         return None
-    frame = spark.createDataFrame([(r["s"], r["p"], r["o"]) for r in found], "s long, p long, o long")
+    frame = spark.createDataFrame(
+        [(r["s"], r["p"], r["o"]) for r in found], "s long, p long, o long"
+    )
     decoded = collect_first(store.decode(spark, frame, ["s", "p", "o"], size="small"), 5)
     shown = [
         f"{'missing' if row['n'] > 0 else 'extra'} {text['s']} {text['p']} {text['o']}"

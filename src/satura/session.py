@@ -107,7 +107,8 @@ def class_archive(java: Path) -> Path:
     import pyspark  # noqa: PLC0415
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "satura"
-    stamp = f"{java.resolve()}|{java_version(java)}|{Path(pyspark.__file__).parent}|{pyspark.__version__}"
+    home = Path(pyspark.__file__).parent
+    stamp = f"{java.resolve()}|{java_version(java)}|{home}|{pyspark.__version__}"
     return cache / f"classes-{hashlib.sha256(stamp.encode()).hexdigest()[:16]}.jsa"
 
 
@@ -129,7 +130,9 @@ def find_java() -> Path:
             return java
         seen.append(f"{java} is version {version}")
     found = f" ({'; '.join(seen)})" if seen else ""
-    raise ConfigError("JAVA-MISSING", f"no Java {MINIMUM_JAVA} or newer was found{found}", JAVA_HINT)
+    raise ConfigError(
+        "JAVA-MISSING", f"no Java {MINIMUM_JAVA} or newer was found{found}", JAVA_HINT
+    )
 
 
 def java_version(java: Path) -> int:

@@ -23,7 +23,9 @@ err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
 
 def set_up_logging(verbose: bool) -> None:
     """Send log lines to stderr: warnings only, or everything of ours."""
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s", level=logging.WARNING)
+    logging.basicConfig(
+        stream=sys.stderr, format="%(levelname)s %(message)s", level=logging.WARNING
+    )
     logging.getLogger("satura").setLevel(logging.INFO if verbose else logging.WARNING)
     logging.getLogger("py4j").setLevel(logging.ERROR)
 

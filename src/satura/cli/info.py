@@ -25,7 +25,11 @@ def info(store: StoreArgument, as_json: Json = False) -> None:
     table = Table(show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    for name, value in (("store", found.path), ("version", found.version), ("rules", found.rule_set)):
+    for name, value in (
+        ("store", found.path),
+        ("version", found.version),
+        ("rules", found.rule_set),
+    ):
         table.add_row(name, str(value))
     table.add_section()
     for name, number in asdict(found.counts).items():

@@ -34,7 +34,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def common(
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Log every stage to stderr."),
-    version: bool = typer.Option(
+    _version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
@@ -71,9 +71,9 @@ def main(arguments: list[str]) -> int:
         err.print("satura: interrupted; nothing was committed")
         return 130
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # the reader has gone; so may we
+        sys.stdout = None  # the reader has gone; so may we
         return 0
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return _unexpected(error)
     return result if isinstance(result, int) else 0
 

@@ -33,7 +33,12 @@ def materialize(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="Write the closure: .nt, .nq, .ttl [.gz], .parquet."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Write the closure: .nt, .nq, .ttl [.gz], .parquet.",
+        ),
     ] = None,
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the inputs, whatever their names say.")
@@ -46,7 +51,9 @@ def materialize(
     ] = False,
     rejects: Annotated[
         str | None,
-        typer.Option("--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv."),
+        typer.Option(
+            "--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv."
+        ),
     ] = None,
     as_json: Json = False,
     master: Master = None,
@@ -120,7 +127,7 @@ def _show(
     table.add_section()
     for stage in summary.stages:
         rate = "" if stage.rate is None else f"  {stage.rate:>12,.0f} rows/s"
-        if stage.seconds >= 0.05:  # noqa: PLR2004
+        if stage.seconds >= 0.05:
             table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
     table.add_row("total", f"{summary.seconds:.1f} s")
     if kept:

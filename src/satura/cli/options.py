@@ -8,7 +8,11 @@ import typer
 
 Master = Annotated[
     str | None,
-    typer.Option("--master", help="Spark master; default: all cores of this machine.", rich_help_panel="Spark"),
+    typer.Option(
+        "--master",
+        help="Spark master; default: all cores of this machine.",
+        rich_help_panel="Spark",
+    ),
 ]
 Memory = Annotated[
     str, typer.Option("--memory", help="Heap of the local JVM.", rich_help_panel="Spark")

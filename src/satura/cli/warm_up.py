@@ -1,4 +1,4 @@
-"""`satura warm-up`: prepare the JVM's class archive, so that every later start takes half as long."""
+"""`satura warm-up`: write the JVM's class archive; later starts take half as long."""
 
 from __future__ import annotations
 
@@ -10,4 +10,8 @@ def warm_up() -> None:
     from satura.session import write_class_archive  # noqa: PLC0415
 
     archive = write_class_archive()
-    err.print(f"class archive {archive}" if archive else "no class archive could be made; starts stay slower")
+    err.print(
+        f"class archive {archive}"
+        if archive
+        else "no class archive could be made; starts stay slower"
+    )

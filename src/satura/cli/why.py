@@ -33,7 +33,7 @@ def why(
     from satura.store import Store  # noqa: PLC0415
     from satura.terms.ntriples import read_term  # noqa: PLC0415
 
-    if (len(triple or ()) == 3) == (sample > 0):  # noqa: PLR2004
+    if (len(triple or ()) == 3) == (sample > 0):
         raise ConfigError(
             "WHY-WHAT", "give a triple as three terms, or --sample N",
             "for example: satura why DIR '<http://e/a>' '<http://e/p>' '\"text\"'",

@@ -34,7 +34,9 @@ def term_facts(program: Program, terms: DataFrame) -> list[Fact]:
             maybe &= prefilter(expression, rule.variable)
         found = terms.where(maybe).limit(MAX_TERMS + 1).toArrow()
         if found.num_rows > MAX_TERMS:
-            raise LimitError("LIMIT-TERMS", f"rule `{rule.id}` concerns more than {MAX_TERMS} terms")
+            raise LimitError(
+                "LIMIT-TERMS", f"rule `{rule.id}` concerns more than {MAX_TERMS} terms"
+            )
         named = dict(zip(found["id"].to_pylist(), found["term"].to_pylist(), strict=True))
         facts += apply_term_rule(rule, satisfying(rule, named | dict(program.names)))
     return facts

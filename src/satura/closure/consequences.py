@@ -140,9 +140,11 @@ def _specialize(program: Program, schema: Relations) -> _Specialized:
     return out
 
 
-def _form(head: Pattern, places: Mapping[Slot, str]) -> Form:
-    a, b, c = head
-    return places.get(a, a), places.get(b, b), places.get(c, c)
+def _form(head: Pattern, places: Mapping[str, str]) -> Form:
+    def place(slot: Slot) -> Slot:
+        return places[slot] if isinstance(slot, str) else slot
+
+    return place(head[0]), place(head[1]), place(head[2])
 
 
 def _target(out: _Specialized, rule: CompiledRule, pattern: Pattern) -> list[Form]:
@@ -155,7 +157,7 @@ def _target(out: _Specialized, rule: CompiledRule, pattern: Pattern) -> list[For
             return out.object.setdefault((p, o), [])
         if free_o and isinstance(s, int):
             return out.subject.setdefault((p, s), [])
-    elif free_s and free_o and len({s, p, o}) == 3:  # noqa: PLR2004
+    elif free_s and free_o and len({s, p, o}) == 3:
         return out.any
     raise refuse(rule, "a pattern with this mixture of constants and variables")
 
@@ -188,7 +190,7 @@ class _Builder:
         if needs:
             raise UnsupportedError(
                 "RULE-UNSUPPORTED",
-                "a rule over every predicate concludes `rdf:type` of a class it reads from the data",
+                "a rule over every predicate concludes `rdf:type` of a class found in the data",
                 "give that rule a constant predicate",
             )
         by_predicate: dict[int, set[Form]] = {}
@@ -199,12 +201,10 @@ class _Builder:
             forms, needs = self.expand((S, p, O))
             by_predicate[p] = forms - _rename(general, P, p)
             by_object |= {
-                (p, o): self.expand((S, p, o))[0] - _rename(forms, O, o)
-                for o in needs.get(O, ())
+                (p, o): self.expand((S, p, o))[0] - _rename(forms, O, o) for o in needs.get(O, ())
             }
             by_subject |= {
-                (p, s): self.expand((s, p, O))[0] - _rename(forms, S, s)
-                for s in needs.get(S, ())
+                (p, s): self.expand((s, p, O))[0] - _rename(forms, S, s) for s in needs.get(S, ())
             }
             if needs.get(O) and needs.get(S):
                 raise self._mixed(p)
@@ -226,7 +226,7 @@ class _Builder:
         )
 
     def expand(self, start: Form) -> tuple[set[Form], dict[str, set[int]]]:
-        """Return all forms that follow from `start`, and the values it would have to be told apart by.
+        """Return all forms that follow from `start`, and by which values to tell cases apart.
 
         An unknown (S or O) is taken to be none of the constants that rules look for. Where a rule
         looks for constants in the place of an unknown, those constants are reported, and the
@@ -250,7 +250,7 @@ class _Builder:
                     seen.add(found)
                     stack.append(found)
                     if isinstance(found[2], str) and found[1] in self.object_keys:
-                        needs.setdefault(found[2], set()).update(self.object_keys[found[1]])  # type: ignore[index]
+                        needs.setdefault(found[2], set()).update(self.object_keys[found[1]])
         seen.discard(start)
         return seen, needs
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,6 +28,9 @@ MAX_LISTED: Final = 500
 """Longest list of constants written into a filter; longer ones are joined."""
 MAX_SCHEMA: Final = 20_000_000
 """Most schema facts that are brought to the driver."""
+
+Rows = Mapping[Any, Forms]
+"""Forms by key: a tuple of the ids in the columns that are joined on."""
 
 SELECTORS: Final = {S: 1, P: 2, O: 3}
 IDS: Final = pa.schema([(name, pa.int64()) for name in ("s", "p", "o")])
@@ -109,9 +112,7 @@ def conclude(spark: SparkSession, roots: DataFrame, table: Table) -> DataFrame:
     return reduce(DataFrame.unionByName, found)
 
 
-def _join(
-    spark: SparkSession, roots: DataFrame, rows: Mapping[tuple[int, ...], Forms], keys: list[str]
-) -> DataFrame | None:
+def _join(spark: SparkSession, roots: DataFrame, rows: Rows, keys: list[str]) -> DataFrame | None:
     """Join roots with the rows whose key they have and evaluate the forms."""
     forms = _form_rows(rows, keys)
     if forms.num_rows == 0:
@@ -129,7 +130,7 @@ def _join(
     return joined.select(*(_slot(name).alias(name) for name in ("s", "p", "o")))
 
 
-def _form_rows(rows: Mapping[tuple[int, ...], Forms], keys: list[str]) -> pa.Table:
+def _form_rows(rows: Rows, keys: list[str]) -> pa.Table:
     """Lay forms out as columns: per slot a selector (0 constant, 1 S, 2 P, 3 O) and a constant."""
     flat = [(key, form) for key, forms in rows.items() for form in forms]
     columns: dict[str, pa.Array] = {
@@ -157,9 +158,7 @@ def _slot(name: str) -> Column:
     )
 
 
-def concluded(
-    spark: SparkSession, asserted: DataFrame, forms: Iterable[Form]
-) -> DataFrame | None:
+def concluded(spark: SparkSession, asserted: DataFrame, forms: Iterable[Form]) -> DataFrame | None:
     """Return the asserted triples that some form could conclude too, or None if there are none.
 
     Only these have to take part in the aggregation to be marked; all others pass it by.

@@ -72,7 +72,9 @@ def close_locally(
 
     schema = [fact for fact in asserted if program.is_schema(fact)]
     closed = close_and_specialize(program, schema, term_facts, feed)
-    support: dict[Fact, int] = dict.fromkeys(asserted, 0) | dict.fromkeys(closed.roots - asserted, 1)
+    support: dict[Fact, int] = dict.fromkeys(asserted, 0) | dict.fromkeys(
+        closed.roots - asserted, 1
+    )
     for root in (*asserted, *(closed.roots - asserted)):
         for fact in closed.consequences.derives.of(root):
             support[fact] = support.get(fact, 0) + 1

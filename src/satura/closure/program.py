@@ -13,13 +13,13 @@ Invariant: every rule of the set is one of these, or `compile_rules` refuses it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from satura.errors import UnsupportedError
 from satura.rules.expression import Expression, variables_of
-from satura.rules.model import Atom, Rule, RuleSet, Variable
+from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, RuleSet, Variable
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Term
 from satura.vocab import OWL, RDF, RDF_TYPE, RDFS, term
@@ -139,14 +139,16 @@ def is_schema_atom(atom: Atom) -> bool:
 
 
 def _compile(rule: Rule) -> CompiledRule:
-    unsupported = [
+    unsupported: list[tuple[Sequence[Filter | Negation | Assignment], str]] = [
         (rule.filters, "`FILTER`"),
         (rule.negations, "`NOT`"),
         (rule.assignments, "`SET`"),
     ]
     for elements, construct in unsupported:
         if elements:
-            raise _refuse(rule, f"{construct} is not run on Spark yet", line=elements[0].position.line)
+            raise _refuse(
+                rule, f"{construct} is not run on Spark yet", line=elements[0].position.line
+            )
     if rule.once:
         raise _refuse(rule, "a blank node in a head is not run on Spark yet")
     if rule.data:
@@ -159,13 +161,13 @@ def _compile(rule: Rule) -> CompiledRule:
         )
     if not rule.atoms:
         raise _refuse(rule, "a rule without patterns is not run on Spark yet; use `DATA`")
-    return CompiledRule(rule.id, tuple(_pattern(atom) for atom in rule.head), schema, instance, rule)
+    return CompiledRule(
+        rule.id, tuple(_pattern(atom) for atom in rule.head), schema, instance, rule
+    )
 
 
 def _pattern(atom: Atom) -> Pattern:
-    s, p, o = (
-        slot.name if isinstance(slot, Variable) else term_id(slot) for slot in atom.slots
-    )
+    s, p, o = (slot.name if isinstance(slot, Variable) else term_id(slot) for slot in atom.slots)
     return s, p, o
 
 
@@ -206,7 +208,7 @@ def _as_term_rule(rule: Rule) -> tuple[str, object, TermRule] | None:
         return None
     atom = rule.atoms[0]
     read = frozenset[Variable]().union(*(variables_of(f.expression) for f in rule.filters))
-    if len(atom.variables) != 3 or len(read) != 1:  # noqa: PLR2004
+    if len(atom.variables) != 3 or len(read) != 1:
         return None
     (variable,) = read
     if any(not head.variables <= read for head in rule.head):

@@ -143,13 +143,13 @@ def ground(pattern: Pattern, binding: Binding) -> Fact:
 
 def _transitive(rule: CompiledRule) -> int | None:
     """Return p if the rule is `?a p ?b . ?b p ?c ⇒ ?a p ?c`."""
-    if len(rule.schema) != 2 or len(rule.head) != 1:  # noqa: PLR2004
+    if len(rule.schema) != 2 or len(rule.head) != 1:
         return None
     p = rule.head[0][1]
     if not isinstance(p, int) or any(pattern[1] != p for pattern in rule.schema):
         return None
     for (a, _, b), (c, _, d) in (rule.schema, rule.schema[::-1]):
         names = {a, b, d}
-        if b == c and rule.head[0] == (a, p, d) and len(names) == 3:  # noqa: PLR2004
+        if b == c and rule.head[0] == (a, p, d) and len(names) == 3:
             return p if all(isinstance(name, str) for name in names) else None
     return None

@@ -43,7 +43,8 @@ def close_transitively(
         total += len(below) * len(component)
         if total > limit:
             raise LimitError(
-                "LIMIT-SCHEMA", f"the closed schema has more than {limit} pairs in one relation",
+                "LIMIT-SCHEMA",
+                f"the closed schema has more than {limit} pairs in one relation",
                 "a chain or cycle this long is usually a modeling fault; look at its subclasses",
             )
     return {(node, other) for node in successors for other in reach[node]}
@@ -55,10 +56,10 @@ def _components(successors: dict[int, list[int]]) -> Iterable[list[int]]:
     low: dict[int, int] = {}
     stack: list[int] = []
     on_stack: set[int] = set()
-    for root in successors:
+    for root, first in successors.items():
         if root in index:
             continue
-        work = [(root, iter(successors[root]))]
+        work = [(root, iter(first))]
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import DataError, ParseError
 from satura.io.inputs import Input
-from satura.jobs import collect_first
 from satura.io.lines import numbered
+from satura.jobs import collect_first
 from satura.terms.blanks import spark_uri
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import UnsupportedError
 from satura.io.inputs import Format, Input
-from satura.jobs import collect_first, described
 from satura.io.slow import PARSED, parse_batches
+from satura.jobs import collect_first, described
 from satura.terms.blanks import (
     document_scope,
     scope_column,

@@ -25,7 +25,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from satura.io.documents import OnError, read_documents
 from satura.io.faults import Faults, block_offsets, first_faults, labelled, located
 from satura.io.inputs import GRAPH_FORMATS, LINE_FORMATS, TABLE_FORMATS, Format, Input
-from satura.jobs import described
 from satura.io.lines import (
     Vouch,
     fast_terms,
@@ -36,6 +35,7 @@ from satura.io.lines import (
 )
 from satura.io.slow import PARSED
 from satura.io.tables import read_table
+from satura.jobs import described
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final, cast
 
 import pyoxigraph as ox
 from pyspark.sql import functions as F  # noqa: N812
@@ -59,7 +59,9 @@ def write_triples(frame: DataFrame, path: str, *, format: Export, overwrite: boo
     """Write terms (s, p, o and perhaps g) to a file, a directory or, for `-`, standard output."""
     if path == "-":
         if format is Export.PARQUET:
-            raise ConfigError("EXPORT-FORMAT", "Parquet cannot go to standard output", "give a path")
+            raise ConfigError(
+                "EXPORT-FORMAT", "Parquet cannot go to standard output", "give a path"
+            )
         with described(frame.sparkSession, f"export as {format}"):
             for line in _text(frame, format):
                 sys.stdout.write(line)
@@ -71,7 +73,9 @@ def write_triples(frame: DataFrame, path: str, *, format: Export, overwrite: boo
         )
     if not target.absolute().parent.is_dir():
         raise ConfigError(
-            "EXPORT-DIRECTORY", f"there is no directory `{target.absolute().parent}`", "make it first"
+            "EXPORT-DIRECTORY",
+            f"there is no directory `{target.absolute().parent}`",
+            "make it first",
         )
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
     try:
@@ -118,8 +122,8 @@ def _tidy(parts: Path) -> Path:
     return parts
 
 
-def _open(path: Path, zipped: bool) -> IO[Any]:
-    return gzip.open(path, "wb") if zipped else path.open("wb")
+def _open(path: Path, zipped: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "wb")) if zipped else path.open("wb")
 
 
 def _line(frame: DataFrame, format: Export) -> Column:

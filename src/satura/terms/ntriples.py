@@ -37,12 +37,14 @@ def canonical(node: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> Ter
     """Return the canonical text of a parsed term; refuse RDF 1.2 terms by name."""
     if isinstance(node, ox.Triple):
         raise UnsupportedError(
-            "RDF-TRIPLE-TERM", "RDF 1.2 triple terms `<<( … )>>` are not supported",
+            "RDF-TRIPLE-TERM",
+            "RDF 1.2 triple terms `<<( … )>>` are not supported",
             "reify the statement, or leave it out",
         )
     if isinstance(node, ox.Literal) and node.direction is not None:
         raise UnsupportedError(
-            "RDF-BASE-DIRECTION", f"RDF 1.2 literal with a base direction `{node}` is not supported",
+            "RDF-BASE-DIRECTION",
+            f"RDF 1.2 literal with a base direction `{node}` is not supported",
             "drop the `--ltr` or `--rtl` suffix",
         )
     return str(node)
@@ -77,7 +79,8 @@ def read_term(text: str) -> Term:
         nodes = []
     if len(nodes) != 1:
         raise ConfigError(
-            "TERM-SYNTAX", f"`{text}` is not an N-Triples term",
+            "TERM-SYNTAX",
+            f"`{text}` is not an N-Triples term",
             'write `<http://example.org/a>`, `"text"`, `"1"^^<datatype>`, `"text"@en` or `_:b`',
         )
     return canonical(nodes[0])
