@@ -172,6 +172,25 @@ def refuse(rule: CompiledRule, what: str) -> UnsupportedError:
     )  # fmt: skip
 
 
+@dataclass(slots=True)
+class _Rows:
+    """The forms of every row so far, schema or not."""
+
+    any: set[Form]
+    predicate: dict[int, set[Form]] = field(default_factory=dict)
+    object: dict[tuple[int, int], set[Form]] = field(default_factory=dict)
+    subject: dict[tuple[int, int], set[Form]] = field(default_factory=dict)
+    loop: dict[int, set[Form]] = field(default_factory=dict)
+
+    def of(self, s: int, p: int, o: int) -> set[Form]:
+        """Return what the rows that fit a triple say of it, grounded; the triple included."""
+        fitting = self.any | self.predicate.get(p, set())
+        fitting |= self.object.get((p, o), set()) | self.subject.get((p, s), set())
+        if s == o:
+            fitting |= self.loop.get(p, set())
+        return {instantiate(form, s, p, o) for form in fitting} | {(s, p, o)}
+
+
 class _Builder:
     """Closes the forms of every signature; holds the indexes that this needs."""
 
@@ -193,37 +212,48 @@ class _Builder:
                 "a rule over every predicate concludes `rdf:type` of a class found in the data",
                 "give that rule a constant predicate",
             )
-        by_predicate: dict[int, set[Form]] = {}
-        by_object: dict[tuple[int, int], set[Form]] = {}
-        by_subject: dict[tuple[int, int], set[Form]] = {}
-        by_loop: dict[int, set[Form]] = {}
+        if self.rules.loop and self.expand((S, P, S))[0] - _rename(general, O, S):
+            raise UnsupportedError(
+                "RULE-UNSUPPORTED",
+                "a rule over every predicate feeds a rule that wants subject and object equal",
+                "give the first of them a constant predicate",
+            )
+        rows = _Rows(general)
         for p in self.rules.predicates() | self.program.schema_predicates | {TYPE}:
-            forms, needs = self.expand((S, p, O))
-            by_predicate[p] = forms - _rename(general, P, p)
-            by_object |= {
-                (p, o): self.expand((S, p, o))[0] - _rename(forms, O, o) for o in needs.get(O, ())
-            }
-            by_subject |= {
-                (p, s): self.expand((s, p, O))[0] - _rename(forms, S, s) for s in needs.get(S, ())
-            }
-            if needs.get(O) and needs.get(S):
-                raise self._mixed(p)
-            if self.rules.loop:
-                by_loop[p] = self.expand((S, p, S))[0] - _rename(forms, O, S)
-                if by_loop[p] and (needs.get(O) or needs.get(S)):
-                    raise self._mixed(p)
+            self._add_rows(rows, p)
         return Consequences(
             *(
                 Table(
-                    any=self._pick(general, schema),
-                    predicate=self._pick_all(by_predicate, schema),
-                    object=self._pick_all(by_object, schema),
-                    subject=self._pick_all(by_subject, schema),
-                    loop=self._pick_all(by_loop, schema),
+                    any=self._pick(rows.any, schema),
+                    predicate=self._pick_all(rows.predicate, schema),
+                    object=self._pick_all(rows.object, schema),
+                    subject=self._pick_all(rows.subject, schema),
+                    loop=self._pick_all(rows.loop, schema),
                 )
                 for schema in (False, True)
             )
         )
+
+    def _add_rows(self, rows: _Rows, p: int) -> None:
+        """Expand every case of one predicate, and check that no two cases make a third."""
+        forms, needs = self.expand((S, p, O))
+        rows.predicate[p] = forms - _rename(rows.any, P, p)
+        both: set[tuple[int, int]] = set()
+        for o in needs.get(O, ()):
+            found, further = self.expand((S, p, o))
+            rows.object[p, o] = found - _rename(forms, O, o)
+            both |= {(s, o) for s in further.get(S, ())}
+        for s in needs.get(S, ()):
+            found, further = self.expand((s, p, O))
+            rows.subject[p, s] = found - _rename(forms, S, s)
+            both |= {(s, o) for o in further.get(O, ())}
+        if self.rules.loop:
+            found, further = self.expand((S, p, S))
+            rows.loop[p] = found - _rename(forms, O, S)
+            both |= {(s, s) for s in further.get(S, ())}
+        for s, o in both:
+            if not self.expand((s, p, o))[0] <= rows.of(s, p, o):
+                raise self._mixed(p)
 
     def expand(self, start: Form) -> tuple[set[Form], dict[str, set[int]]]:
         """Return all forms that follow from `start`, and by which values to tell cases apart.
@@ -276,6 +306,11 @@ class _Builder:
             needs.setdefault(s, set()).update(self.subject_keys[p])
         if s == o:
             yield from rules.loop.get(p, ())
+        elif p in rules.loop:
+            # A constant on one side: it is a loop for that one value of the other.
+            for symbol, constant in ((s, o), (o, s)):
+                if isinstance(symbol, str) and isinstance(constant, int):
+                    needs.setdefault(symbol, set()).add(constant)
 
     def _pick(self, forms: Iterable[Form], schema: bool) -> Forms:
         return tuple(form for form in forms if self.program.is_schema(form) is schema)
