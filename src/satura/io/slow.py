@@ -122,14 +122,13 @@ def term_of(node: Any, name: Callable[[str], str]) -> str:
 def parse_line(line: bytes, format: Format, scope: str) -> Quad | Fault | None:
     """Parse one line: a statement, a fault, or None for a comment or an empty line."""
     try:
-        # One line cannot hold two statements: the parser says so itself.
-        for quad in ox.parse(line, _RDF_FORMATS[format]):
-            return quad_of(quad, scope.__add__)
+        # To the end: the parser gives a statement before it complains of what follows it.
+        quads = list(ox.parse(line, _RDF_FORMATS[format]))
+        return quad_of(quads[0], scope.__add__) if quads else None
     except SyntaxError as error:
         return Fault(message_of(error), _column(error, line))
     except UnsupportedError as error:
         return Fault(error.message)
-    return None
 
 
 def _column(error: SyntaxError, line: bytes) -> int | None:
