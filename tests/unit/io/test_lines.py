@@ -43,8 +43,11 @@ SCHEMES = st.sampled_from(
 TAILS = st.text(
     st.sampled_from("aZ0/%?#:@!$&'()*+,;=~.-_[]é\ue000\ufffd{}|^`<> \"\\😀"), max_size=6
 )
-IRIS = st.builds(lambda scheme, tail: f"<{scheme}{tail}>", SCHEMES, TAILS)
-LABELS = st.text(st.sampled_from("aZ09_-.é·:"), max_size=5)
+IRIS_AT_RISK = st.builds(lambda scheme, tail: f"<{scheme}{tail}>", SCHEMES, TAILS)
+PIECES = st.sampled_from(["a", "Z0", "/b", "%C3%a9", "é", "-_~", "\\u00E9", "?q=1&r", ":@"])
+GOOD_IRIS = st.lists(PIECES, max_size=4).map(lambda parts: f"<http://e.org/{''.join(parts)}#f>")
+IRIS = st.integers(0, 9).flatmap(lambda n: IRIS_AT_RISK if n == 0 else GOOD_IRIS)
+LABELS = st.text(st.sampled_from("aZ09_aZ09_-.é·:"), min_size=1, max_size=5)
 DATATYPES = st.one_of(IRIS, st.sampled_from([f"<{XSD}string>", f"<{XSD}integer>"]))
 
 
@@ -78,15 +81,19 @@ def _written(draw: st.DrawFn, char: str) -> str:
     return short.get(char, char) if way == "short" or char in '"\\' else char
 
 
-RESOURCES = st.one_of(IRIS, LABELS.map("_:{}".format))
+RESOURCES = st.one_of(IRIS, IRIS, LABELS.map("_:{}".format))
 OBJECTS = st.one_of(RESOURCES, literals())
-SPACES = st.sampled_from([" ", " ", " ", "  ", "\t", ""])
+SPACES = st.integers(0, 19).map(lambda n: {0: "", 1: "\t", 2: "  "}.get(n, " "))
 
 
 @st.composite
 def line_texts(draw: st.DrawFn) -> str:
     """A statement, or nearly one, spaced as it pleases."""
-    parts = [draw(RESOURCES), draw(st.one_of(IRIS, IRIS, RESOURCES)), draw(OBJECTS)]
+    parts = [
+        draw(RESOURCES),
+        draw(st.integers(0, 9).flatmap(lambda n: RESOURCES if n == 0 else IRIS)),
+        draw(OBJECTS),
+    ]
     parts += draw(st.sampled_from([[], [], ["g"]])) and [draw(RESOURCES)]
     end = draw(st.sampled_from([" .", " .", " .", ".", " . # c", " . .", "", "  ."]))
     return "".join(part + draw(SPACES) for part in parts[:-1]) + parts[-1] + end
@@ -119,13 +126,14 @@ def sized(examples: int) -> settings:
 
 @pytest.mark.parametrize("format", [Format.NT, Format.NQ])
 @given(lines=st.lists(line_texts(), min_size=60, max_size=150))
-@sized(3)
+@sized(5)
 def test_all_paths_agree(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, format: Format, lines: list[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("lines")
     file = folder / f"x.{format.value}"
-    file.write_bytes("\n".join(lines).encode())
+    # One of each at least, or the comparison might be of nothing with nothing.
+    file.write_bytes("\n".join([*lines, "<a:s> <a:p> <a:o> .", "bad"]).encode())
     statements, faults = expected(file, format)
     assert statements
     assert faults
