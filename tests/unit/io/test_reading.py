@@ -179,6 +179,19 @@ def test_damaged_document_is_a_fault(spark: SparkSession, tmp_path: Path) -> Non
     assert "cannot be read" in fault.message
 
 
+def test_terms_beyond_the_parser(spark: SparkSession, tmp_path: Path) -> None:
+    """Full parsing ends at 16 MiB; the fast path does not."""
+    long = b"x" * (17 << 20)
+    good, bad, turtle = tmp_path / "good.nt", tmp_path / "bad.nt", tmp_path / "bad.ttl"
+    good.write_bytes(b'<a:s> <a:p> "%b" .\n' % long)
+    bad.write_bytes(b'<a:s> <a:p> "%b\\n" .\n' % long + LINE)
+    turtle.write_bytes(LINE + b'<a:s> <a:p> "%b" .\n' % long)
+    reading = read(spark, tmp_path, good, bad, turtle)
+    lengths = sorted(row[0] for row in reading.triples().selectExpr("length(o)").collect())
+    assert lengths == [5, 5, len(long) + 2]
+    assert ["16 MiB" in fault.message for fault in reading.faults.first] == [True, True]
+
+
 def test_rdf_12_in_documents_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "a.ttl"
     file.write_text("<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> .\n<a:s> <a:p> <a:o> .")
