@@ -201,7 +201,7 @@ def is_canonical(term: bytes) -> bool:
             quad.object for quad in ox.parse(f"<a:s> <a:p> {text} .", ox.RdfFormat.N_TRIPLES)
         ]
         return [canonical(node) for node in nodes] == [text]
-    except (SyntaxError, UnsupportedError):
+    except (SyntaxError, UnsupportedError, MemoryError):
         return False
 
 
