@@ -153,6 +153,7 @@ def runner_in(directory: Path, spark: SparkSession) -> Iterator[Runner]:
         patch.setattr(satura, "open", kb.open)
         # As wide as a narrow terminal; the frames of tables depend on it.
         patch.setenv("COLUMNS", "100")
+        patch.setenv("LC_ALL", "C")
         for verb in VERBS:
             patch.setattr(verb, "start_session", shared)
         os.chdir(directory)
