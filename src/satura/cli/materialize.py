@@ -104,7 +104,7 @@ def _check_early(
 
 
 def _write_rejects(kb: KnowledgeBase, path: str | None) -> str:
-    """Write what was skipped as tab-separated values, beside the store if no place was given."""
+    """Write what was skipped as tab-separated values, to `rejects.tsv` if no place was given."""
     target = Path(path) if path is not None else Path("rejects.tsv")
     rows = kb.rejects().orderBy("file", "line").toLocalIterator()
     with target.open("w", encoding="utf-8", newline="") as file:
