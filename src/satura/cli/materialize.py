@@ -89,9 +89,7 @@ def materialize(
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
 
 
-def _check_early(
-    inputs: list[str], format: str | None, store: str | None, overwrite: bool
-) -> None:
+def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> None:
     """Find what can be found wrong without Spark; it takes seconds to start."""
     from satura.io.inputs import find_inputs  # noqa: PLC0415
     from satura.store import begin  # noqa: PLC0415
