@@ -33,6 +33,14 @@ def collect_first(rows: DataFrame, limit: int) -> list[Row]:
     return rows.limit(limit).collect()
 
 
+def find_first(rows: DataFrame, limit: int) -> list[Row]:
+    """Collect at most `limit` rows of which there are probably none.
+
+    `collect_first` tries one partition, then a few more; here all are searched at once.
+    """
+    return rows.limit(limit).coalesce(1).collect()
+
+
 def shuffled_rows(spark: SparkSession, description: str, *, patience: float = 10.0) -> int | None:
     """Return how many rows the last query of this description put through its one shuffle.
 

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from satura.errors import UnsupportedError
 from satura.io.inputs import Format, Input
 from satura.io.slow import PARSED, parse_batches
-from satura.jobs import collect_first, described
+from satura.jobs import collect_first, described, find_first
 from satura.terms.blanks import (
     document_scope,
     scope_column,
@@ -187,7 +187,7 @@ def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:
         term.cast("binary").alias("term")
     )
     with described(spark, "look for terms that no pattern vouches for"):
-        few = [bytes(row["term"]) for row in collect_first(doubtful, FEW)]
+        few = [bytes(row["term"]) for row in find_first(doubtful, FEW)]
     if len(few) < FEW:
         return [t.decode("utf-8", "replace") for t in few if not is_canonical(t)][:SUSPECTS]
     suspects = doubtful.mapInArrow(_suspects, "term string")
