@@ -38,11 +38,12 @@ from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.rules.writer import write_rules
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
-from satura.store.layout import data_files, uri
+from satura.store.collisions import MAX_SORTED, has_repeated_ids
+from satura.store.layout import data_files
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ def _read(
         _write_terms(spark, txn, reading, program)
         stage.rows = _rows(txn.terms_dir)
     with stages.stage("check terms"):
-        suspects = reading.has_lines and check_terms(spark, _terms(spark, txn))
+        suspects = reading.has_lines and check_terms(spark, txn.read_terms(spark))
     if suspects:
         log.info("doubtful term %s: every line is now checked by itself", suspects[0])
         reading = reading.restart_strict()
@@ -135,18 +136,20 @@ def _read(
     else:
         reading.raise_faults()
     with stages.stage("check ids"):
-        check_collisions(spark, _terms(spark, txn))
+        # Terms are distinct, so only a collision repeats an id; sorting ids here is the quick way.
+        files = data_files(txn.terms_dir)
+        if _rows(txn.terms_dir) > MAX_SORTED or has_repeated_ids(files):
+            check_collisions(spark, txn.read_terms(spark))
     return reading
 
 
 def _write_terms(spark: SparkSession, txn: Transaction, reading: Reading, program: Program) -> None:
-    """Write each distinct term once, with its id, sorted by id within each file."""
+    """Write each distinct term once, with its id."""
     constants = spark.createDataFrame(pa.table({"term": sorted(program.names.values())}))
     # A missing graph must not look like a missing predicate, which is NULL in lines not read yet.
     columns = "stack(4, s, p, o, coalesce(g, p))" if reading.has_graphs else "stack(3, s, p, o)"
     terms = reading.triples().select(F.expr(columns).alias("term")).unionByName(constants)
-    encoded = terms.distinct().select(id_column(F.col("term")).alias("id"), "term")
-    txn.write_terms(encoded.sortWithinPartitions("id"))
+    txn.write_terms(terms.distinct().select(id_column(F.col("term")).alias("id"), "term"))
 
 
 def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, stages: Stages) -> int:
@@ -156,15 +159,18 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
     weights = {term_id(p): n for p, n in sample_predicates(reading.inputs).items()}
     clustering = plan_clustering(weights, files) if weights else hashed_clustering(files)
     keys = F.array(*(F.lit(key) for key in shuffle_keys(clustering.files)))
-    none = F.lit(None).cast("long")
+    columns = ["s", "p", "o", "g"] if reading.has_graphs else ["s", "p", "o"]
     ids = reading.triples().select(
-        *(id_column(F.col(name)).alias(name) for name in "spo"),
-        (
-            F.when(F.col("g").isNotNull(), id_column(F.col("g"))) if reading.has_graphs else none
-        ).alias("g"),
+        *(id_column(F.col(name)).alias(name) for name in columns[:3]),
+        *(
+            F.when(F.col(name).isNotNull(), id_column(F.col(name))).alias(name)
+            for name in columns[3:]
+        ),
     )
     keyed = ids.withColumn("file", keys[clustering.column()])
     distinct = keyed.repartition(clustering.files, "file").dropDuplicates()
+    if not reading.has_graphs:
+        distinct = distinct.withColumn("g", F.lit(None))
     with stages.stage("write asserted triples") as stage:
         txn.write_facts("asserted", distinct.select("s", "p", "o", "g"))
         stage.rows = _rows(txn.facts_dir("asserted"))
@@ -179,11 +185,11 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
 def _close(spark: SparkSession, txn: Transaction, program: Program, stages: Stages) -> None:
     """Close the schema, derive, and write both."""
     directory = txn.facts_dir("asserted")
-    asserted = spark.read.parquet(uri(directory))
+    asserted = txn.read_facts(spark, "asserted")
     if _nulls(directory, "g") != _rows(directory):
         asserted = asserted.select("s", "p", "o").distinct()  # a triple may be in several graphs
     with stages.stage("close the schema") as stage:
-        specialized = specialize(spark, program, asserted, _terms(spark, txn))
+        specialized = specialize(spark, program, asserted, txn.read_terms(spark))
         stage.rows = len(specialized.schema)
         txn.write_facts("schema", facts_frame(spark, specialized.schema).coalesce(1))
     with stages.stage("derive") as stage:
@@ -196,10 +202,10 @@ def _count(
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
-        inferred = spark.read.parquet(uri(derived)).where("not asserted").count()
+        inferred = txn.read_facts(spark, "derived").where("not asserted").count()
         triples = _rows(asserted)
         if _nulls(asserted, "g") != triples:
-            triples = spark.read.parquet(uri(asserted)).select("s", "p", "o").distinct().count()
+            triples = txn.read_facts(spark, "asserted").select("s", "p", "o").distinct().count()
         rejected = 0
         if reading.on_error == "skip" and reading.faults.total:
             rejected = reading.faults.total
@@ -213,10 +219,6 @@ def _count(
             rejected=rejected,
             duplicates=duplicates,
         )
-
-
-def _terms(spark: SparkSession, txn: Transaction) -> DataFrame:
-    return spark.read.parquet(uri(txn.terms_dir))
 
 
 def _rows(directory: Path) -> int:

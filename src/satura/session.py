@@ -90,7 +90,8 @@ def _settings(java: Path, memory: str, ui: bool) -> dict[str, str]:
 
 def _java_options(java: Path) -> str:
     # Throughput matters here, pauses do not: the parallel collector beats G1 on few cores.
-    options = ["-XX:+UseParallelGC", "-Dlog4j2.level=error"]
+    logs = Path(__file__).parent / "log4j2.properties"
+    options = ["-XX:+UseParallelGC", f"-Dlog4j2.configurationFile=file:{logs}"]
     archive = class_archive(java)
     if archive.is_file():
         # A missing or outdated archive is ignored by the JVM, so this is never a risk.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from satura import __version__
 from satura.errors import CorruptStoreError, FormatVersionError, StoreError
+from satura.jobs import described
 from satura.store import delta, layout
 from satura.store.delta import DataFile, Ids, Snapshot
 from satura.store.layout import Kind
@@ -164,15 +165,19 @@ class Store:
     ) -> DataFrame:
         """Replace ids by their terms in these columns; null stays null.
 
-        `small` is for answers and samples: the distinct ids are broadcast against one scan of the
-        terms, and the terms found are broadcast back. The frame is evaluated once more per call
-        and never shuffled. `large` is for exports: one shuffle of the frame and of the terms for
-        each of `s` and `o`, joined by hash in partitions sized from the dictionary. Predicates and
-        graphs are few, so their columns always go the small way.
+        `small` is for answers and samples: the frame is evaluated once, now, and kept; its
+        distinct ids are broadcast against one scan of the terms, and the terms found are broadcast
+        back. `large` is for exports: one shuffle of the frame and of the terms for each of `s` and
+        `o`, joined by hash in partitions sized from the dictionary. Predicates and graphs are few,
+        so their columns are joined by broadcast there too; the frame is then evaluated twice and
+        must give the same rows both times, which a `limit` without an order does not.
 
         An id without a term fails the job that evaluates the result.
         """
         terms = self.terms(spark)
+        if size == "small":
+            with described(spark, "evaluate what is to be decoded"):
+                frame = frame.localCheckpoint()
         few = [c for c in columns if size == "small" or c in ("p", "g")]
         if few:
             frame = _decode_few(frame, terms, few)
