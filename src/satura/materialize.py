@@ -28,6 +28,7 @@ from satura.closure.program import Program, compile_rules
 from satura.closure.whole import specialize
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.errors import DataError
+from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_terms
 from satura.io.reading import Reading, open_reading
@@ -89,7 +90,7 @@ def materialize_store(
     with tempfile.TemporaryDirectory(prefix="satura-") as spool:
         with stages.stage("find inputs"):
             inputs = find_inputs([str(path) for path in paths], format=format, spool=Path(spool))
-        with begin(store, overwrite=overwrite) as txn:
+        with begin(store, overwrite=overwrite) as txn, translated():
             reading = _read(spark, txn, inputs, program, on_error, stages)
             duplicates = _write_asserted(spark, txn, reading, stages)
             _close(spark, txn, program, stages)

@@ -164,7 +164,8 @@ def strict(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
 def test_cheap_lines(case: Case, cheap: dict[str, Outcome]) -> None:
     outcome = cheap[spark_uri(file_uri(case.action))]
     if outcome.is_suspect:
-        return  # The pipeline starts over, and `test_strict_lines` is what counts.
+        # Not a pass: nothing was compared here, `test_strict_lines` is what counts.
+        pytest.skip("has a suspect term, so the pipeline starts over in strict mode")
     assert bool(outcome.faults) == case.is_negative
     assert statements_of(case) - outcome.statements <= cheap[""].statements
     assert outcome.statements <= statements_of(case)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -35,10 +37,8 @@ def start_session(*, master: str | None, memory: str, ui: bool) -> Iterator[Spar
     """Start Spark for one command and stop it after."""
     from satura.session import session  # noqa: PLC0415
 
-    if err.is_terminal:
-        with err.status("starting Spark"):
-            spark = session(master=master, memory=memory, ui=ui)
-    else:
+    waiting = err.status("starting Spark") if err.is_terminal else nullcontext()
+    with waiting, _quiet_jvm():
         spark = session(master=master, memory=memory, ui=ui)
     if ui:
         err.print(f"Spark UI at {spark.sparkContext.uiWebUrl}")
@@ -46,6 +46,26 @@ def start_session(*, master: str | None, memory: str, ui: bool) -> Iterator[Spar
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def _quiet_jvm() -> Iterator[None]:
+    """Give the JVM started inside a standard error of its own.
+
+    It greets with warnings that no option turns off, and what matters of its errors comes back to
+    Python anyway. With `--verbose` it keeps ours.
+    """
+    if logging.getLogger("satura").isEnabledFor(logging.INFO):
+        yield
+        return
+    ours = os.dup(2)
+    with tempfile.TemporaryFile() as elsewhere:
+        os.dup2(elsewhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(ours, 2)
+            os.close(ours)
 
 
 class TerminalWatcher:

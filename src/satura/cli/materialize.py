@@ -72,6 +72,7 @@ def materialize(
         )  # fmt: skip
     rule_set = load_rules(rules)
     target = guess_export(output) if output is not None else None
+    _check_early(inputs, format, store, overwrite)
     with start_session(master=master, memory=memory, ui=ui) as spark:
         with watching(spark) as watcher:
             kb = run(
@@ -88,8 +89,20 @@ def materialize(
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
 
 
+def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> None:
+    """Find what can be found wrong without Spark; it takes seconds to start."""
+    from satura.io.inputs import find_inputs  # noqa: PLC0415
+    from satura.store import begin  # noqa: PLC0415
+
+    # What can be read only once is left alone.
+    files = [name for name in inputs if name != "-" and not Path(name).is_fifo()]
+    find_inputs(files, format=format, spool=Path())
+    if store is not None:
+        begin(store, overwrite=overwrite).rollback()
+
+
 def _write_rejects(kb: KnowledgeBase, path: str | None) -> str:
-    """Write what was skipped as tab-separated values, beside the store if no place was given."""
+    """Write what was skipped as tab-separated values, to `rejects.tsv` if no place was given."""
     target = Path(path) if path is not None else Path("rejects.tsv")
     rows = kb.rejects().orderBy("file", "line").toLocalIterator()
     with target.open("w", encoding="utf-8", newline="") as file:

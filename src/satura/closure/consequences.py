@@ -19,17 +19,18 @@ linear rules derive from it without passing through another schema fact.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from satura.closure.program import TYPE, CompiledRule, Fact, Pattern, Program, Slot
-from satura.closure.schema import Relations, fill, solve
+from satura.closure.schema import Relations, solve
 from satura.errors import UnsupportedError
 
 S: Final = "S"
 P: Final = "P"
 O: Final = "O"  # noqa: E741
+SYMBOLS: Final = frozenset((S, P, O))
 
 Form = Pattern
 Forms = tuple[Form, ...]
@@ -125,26 +126,60 @@ def build_consequences(program: Program, schema: Relations) -> Consequences:
 
 
 def _specialize(program: Program, schema: Relations) -> _Specialized:
+    """Put every solution of a rule's schema atoms into its pattern and its conclusions.
+
+    Which slots stay variables is the same for all solutions of a rule, so it is worked out once;
+    a hierarchy has millions of solutions.
+    """
     out = _Specialized()
     for rule in program.linear_rules:
-        instance = rule.instance[0]
-        for binding in solve(rule.schema, schema, {}):
-            pattern = fill(instance, binding)
-            places = {
-                slot: place
-                for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
-                if isinstance(slot, str)
-            }
-            forms = [_form(fill(head, binding), places) for head in rule.head]
-            _target(out, rule, pattern).extend(forms)
+        names = sorted({slot for atom in rule.schema for slot in atom if isinstance(slot, str)})
+        pattern = rule.instance[0]
+        free = {
+            slot: place
+            for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
+            if isinstance(slot, str) and slot not in names
+        }
+        key = _slots(pattern, names, {name: name for name in free})
+        heads = [_slots(head, names, free) for head in rule.head]
+        for values in _solutions(rule, schema, names):
+            _target(out, rule, key(values)).extend([head(values) for head in heads])
     return out
 
 
-def _form(head: Pattern, places: Mapping[str, str]) -> Form:
-    def place(slot: Slot) -> Slot:
-        return places[slot] if isinstance(slot, str) else slot
+def _solutions(
+    rule: CompiledRule, schema: Relations, names: Sequence[str]
+) -> Iterable[tuple[int, ...]]:
+    """Return the values of `names` in every solution of the rule's schema atoms."""
+    if len(rule.schema) == 1:
+        s, p, o = rule.schema[0]
+        if isinstance(s, str) and isinstance(p, int) and isinstance(o, str) and s != o:
+            pairs = schema.pairs.get(p, ())
+            return pairs if list(names) == [s, o] else ((b, a) for a, b in pairs)
+    return (tuple(found[name] for name in names) for found in solve(rule.schema, schema, {}))
 
-    return place(head[0]), place(head[1]), place(head[2])
+
+def _slots(
+    pattern: Pattern, names: Sequence[str], places: Mapping[str, str]
+) -> Callable[[tuple[int, ...]], Pattern]:
+    """Return the function that fills a pattern: solved variables by value, others by place."""
+    (x, i), (y, j), (z, k) = (
+        (slot, None)
+        if isinstance(slot, int)
+        else (slot, names.index(slot))
+        if slot in names
+        else (places[slot], None)
+        for slot in pattern
+    )
+
+    def fill(values: tuple[int, ...]) -> Pattern:
+        return (
+            x if i is None else values[i],
+            y if j is None else values[j],
+            z if k is None else values[k],
+        )
+
+    return fill
 
 
 def _target(out: _Specialized, rule: CompiledRule, pattern: Pattern) -> list[Form]:
@@ -265,29 +300,34 @@ class _Builder:
         seen = {start}
         stack = [start]
         needs: dict[str, set[int]] = {}
+        is_schema = self.program.is_schema
         while stack:
             s, p, o = form = stack.pop()
-            if form != start and self.program.is_schema(form):
+            if form != start and is_schema(form):
                 continue
-            for head in self._heads(form, needs):
-                a, b, c = head
-                found = (
-                    s if a is S else o if a is O else p if a is P else a,
-                    p if b is P else s if b is S else o if b is O else b,
-                    o if c is O else s if c is S else p if c is P else c,
-                )
-                if found not in seen:
-                    seen.add(found)
-                    stack.append(found)
-                    if isinstance(found[2], str) and found[1] in self.object_keys:
-                        needs.setdefault(found[2], set()).update(self.object_keys[found[1]])
+            for heads in self._heads(form, needs):
+                for a, b, c in heads:
+                    found = (
+                        s if a is S else o if a is O else p if a is P else a,
+                        p if b is P else s if b is S else o if b is O else b,
+                        o if c is O else s if c is S else p if c is P else c,
+                    )
+                    if found not in seen:
+                        seen.add(found)
+                        stack.append(found)
+                        if found[2] in SYMBOLS and found[1] in self.object_keys:
+                            self._need(needs, found[2], self.object_keys[found[1]])
         seen.discard(start)
         return seen, needs
 
-    def _heads(self, form: Form, needs: dict[str, set[int]]) -> Iterator[Form]:
+    def _need(self, needs: dict[str, set[int]], symbol: Slot, values: Collection[int]) -> None:
+        if isinstance(symbol, str):
+            needs.setdefault(symbol, set()).update(values)
+
+    def _heads(self, form: Form, needs: dict[str, set[int]]) -> Iterator[Sequence[Form]]:
         s, p, o = form
         rules = self.rules
-        yield from rules.any
+        yield rules.any
         if not isinstance(p, int):
             if p is not P:
                 raise UnsupportedError(
@@ -295,17 +335,17 @@ class _Builder:
                     "this is not run on Spark yet; give the conclusion a constant predicate",
                 )  # fmt: skip
             return
-        yield from rules.predicate.get(p, ())
+        yield rules.predicate.get(p, ())
         if isinstance(o, int):
-            yield from rules.object.get((p, o), ())
+            yield rules.object.get((p, o), ())
         elif p in self.object_keys:
             needs.setdefault(o, set()).update(self.object_keys[p])
         if isinstance(s, int):
-            yield from rules.subject.get((p, s), ())
+            yield rules.subject.get((p, s), ())
         elif p in self.subject_keys:
             needs.setdefault(s, set()).update(self.subject_keys[p])
         if s == o:
-            yield from rules.loop.get(p, ())
+            yield rules.loop.get(p, ())
         elif p in rules.loop:
             # A constant on one side: it is a loop for that one value of the other.
             for symbol, constant in ((s, o), (o, s)):

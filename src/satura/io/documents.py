@@ -25,6 +25,7 @@ from satura.io.inputs import LINE_FORMATS, Format, Input
 from satura.io.slow import (
     BATCH_ROWS,
     PARSED,
+    TOO_LONG,
     Fault,
     Rows,
     message_of,
@@ -81,6 +82,8 @@ def _read_document(source: Input, on_error: OnError, rows: Rows) -> Iterator[pa.
     except SyntaxError as error:
         fault = Fault(_ended(message_of(error), on_error), error.offset, error.lineno)
         rows.fault(fault, _line_of(source, error.lineno), spark_uri(source.uri))
+    except MemoryError:
+        rows.fault(Fault(_ended(TOO_LONG, on_error)), b"", spark_uri(source.uri))
     except _DAMAGE as error:
         fault = Fault(_ended(f"cannot be read: {error}", on_error))
         rows.fault(fault, b"", spark_uri(source.uri))

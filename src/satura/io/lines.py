@@ -86,7 +86,8 @@ def fast_terms(
         parts = parts.select(cut)
         mark = F.lit(document_scope(document))
     s, p, rest = (F.get("f", F.lit(at)) for at in range(3))
-    rest = F.substring(rest, F.lit(1), F.length(rest) - 2)
+    # By bytes: counting the characters of a string reads it once more.
+    rest = F.substring(rest.cast("binary"), F.lit(1), F.octet_length(rest) - 2).cast("string")
     o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
     file = () if document is not None else ("file",)
     return parts.select(
@@ -200,7 +201,7 @@ def is_canonical(term: bytes) -> bool:
             quad.object for quad in ox.parse(f"<a:s> <a:p> {text} .", ox.RdfFormat.N_TRIPLES)
         ]
         return [canonical(node) for node in nodes] == [text]
-    except (SyntaxError, UnsupportedError):
+    except (SyntaxError, UnsupportedError, MemoryError):
         return False
 
 

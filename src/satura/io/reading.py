@@ -27,6 +27,7 @@ from satura.io.faults import Faults, block_offsets, first_faults, labelled, loca
 from satura.io.inputs import GRAPH_FORMATS, LINE_FORMATS, TABLE_FORMATS, Format, Input
 from satura.io.lines import (
     Vouch,
+    check_terms,
     fast_terms,
     is_readable_by_spark,
     parse_slow,
@@ -58,6 +59,21 @@ def open_reading(
     return reading
 
 
+def settled(reading: Reading) -> Reading:
+    """Return the reading with every term checked and every line parsed.
+
+    For those who have no table of distinct terms to check anyway. One pass over the inputs to
+    check, one to parse the rest if there is any.
+    """
+    if reading.vouch == "cheap" and reading.has_lines:
+        terms = reading.triples().select(F.expr("stack(4, s, p, o, g) AS term")).distinct()
+        if check_terms(reading.spark, terms):
+            reading = reading.restart_strict()
+    if not reading.is_complete:
+        reading.parse_rest()
+    return reading
+
+
 class Reading:
     """The inputs of one run, and how far they have been read."""
 
@@ -73,7 +89,7 @@ class Reading:
         self.inputs = inputs
         self.on_error: OnError = on_error
         self.vouch: Vouch = vouch
-        self._spark = spark
+        self.spark = spark
         self._staging = staging.rstrip("/")
         self._lines: dict[Format, tuple[Input, ...]] = {}
         for one in inputs:
@@ -92,7 +108,7 @@ class Reading:
         parts = [self._fast(format) for format in self._lines]
         parts += [self._parsed(path) for path in (*self._staged, *self._rest.values())]
         if not parts:
-            return self._spark.createDataFrame([], "s string, p string, o string, g string")
+            return self.spark.createDataFrame([], "s string, p string, o string, g string")
         return reduce(lambda a, b: a.unionByName(b), parts)
 
     @property
@@ -113,9 +129,9 @@ class Reading:
     def parse_rest(self) -> None:
         """Parse the lines that are not vouched for into staging. Reads line files once."""
         for format, inputs in self._lines.items():
-            lines = slow_lines(read_lines(self._spark, inputs), format=format, vouch=self.vouch)
+            lines = slow_lines(read_lines(self.spark, inputs), format=format, vouch=self.vouch)
             path = f"{self._staging}/rest-{self.vouch}-{format.value}"
-            with described(self._spark, f"parse the lines of {format.value} files that need it"):
+            with described(self.spark, f"parse the lines of {format.value} files that need it"):
                 parse_slow(lines, format=format).write.mode("overwrite").parquet(path)
             self._rest[format] = path
         self._faults = None
@@ -123,7 +139,7 @@ class Reading:
     def restart_strict(self) -> Reading:
         """Return a reading that holds a pattern against every line; keeps staged documents."""
         strict = Reading(
-            self._spark, self.inputs, staging=self._staging, on_error=self.on_error, vouch="strict"
+            self.spark, self.inputs, staging=self._staging, on_error=self.on_error, vouch="strict"
         )
         strict._staged = self._staged
         return strict
@@ -142,7 +158,7 @@ class Reading:
 
     def rejects(self) -> DataFrame:
         """Return `file, line, column, reason, text` of everything that was left out."""
-        rows = labelled(self._spark, self._fault_rows(), self.inputs)
+        rows = labelled(self.spark, self._fault_rows(), self.inputs)
         return rows.select(
             F.coalesce("label", "file").alias("file"),
             "line",
@@ -157,42 +173,42 @@ class Reading:
         ]
         if documents:
             path = f"{self._staging}/documents"
-            rows = read_documents(self._spark, documents, on_error=self.on_error)
-            with described(self._spark, f"parse {len(documents)} documents"):
+            rows = read_documents(self.spark, documents, on_error=self.on_error)
+            with described(self.spark, f"parse {len(documents)} documents"):
                 rows.write.mode("overwrite").parquet(path)
             self._staged += (path,)
         for one in self.inputs:
             if one.format in TABLE_FORMATS:
                 path = f"{self._staging}/table-{len(self._staged)}"
-                with described(self._spark, f"read the table {one.label}"):
-                    read_table(self._spark, one).write.mode("overwrite").parquet(path)
+                with described(self.spark, f"read the table {one.label}"):
+                    read_table(self.spark, one).write.mode("overwrite").parquet(path)
                 self._staged += (path,)
 
     def _fast(self, format: Format) -> DataFrame:
         inputs = self._lines[format]
         only = inputs[0].uri if len(inputs) == 1 else None
-        lines = read_lines(self._spark, inputs)
+        lines = read_lines(self.spark, inputs)
         terms = fast_terms(lines, format=format, vouch=self.vouch, document=only).select(*_QUAD)
         return terms.where(F.col("p").isNotNull()) if format in self._rest else terms
 
     def _parsed(self, path: str) -> DataFrame:
-        rows = self._spark.read.schema(PARSED).parquet(path)
+        rows = self.spark.read.schema(PARSED).parquet(path)
         return rows.where(F.col("error").isNull()).select(*_QUAD)
 
     def _faulty(self, path: str) -> DataFrame:
-        return self._spark.read.schema(PARSED).parquet(path).where(F.col("error").isNotNull())
+        return self.spark.read.schema(PARSED).parquet(path).where(F.col("error").isNotNull())
 
     def _find_faults(self) -> Faults:
         paths = (*self._staged, *self._rest.values())
         if not paths:
             return Faults()
         rows = reduce(lambda a, b: a.unionByName(b), (self._faulty(path) for path in paths))
-        with described(self._spark, "count faults"):
+        with described(self.spark, "count faults"):
             counted = rows.agg(F.count("*"), F.countDistinct("file")).first()
         if counted is None or not counted[0]:
             return Faults()
-        with described(self._spark, "locate the first faults"):
-            first = first_faults(labelled(self._spark, self._fault_rows(), self.inputs))
+        with described(self.spark, "locate the first faults"):
+            first = first_faults(labelled(self.spark, self._fault_rows(), self.inputs))
         return Faults(counted[0], counted[1], first)
 
     def _fault_rows(self) -> DataFrame:
@@ -200,17 +216,17 @@ class Reading:
         for format, path in self._rest.items():
             parts.append(located(self._faulty(path), self._blocks(format)).select(*_FAULT))
         if not parts:
-            return self._spark.createDataFrame([], PARSED).select(*_FAULT)
+            return self.spark.createDataFrame([], PARSED).select(*_FAULT)
         return reduce(lambda a, b: a.unionByName(b), parts)
 
     def _blocks(self, format: Format) -> DataFrame:
         if format not in self._offsets:
             path = f"{self._staging}/blocks-{format.value}"
-            offsets = block_offsets(read_lines(self._spark, self._lines[format]))
-            with described(self._spark, f"count the lines of {format.value} files"):
+            offsets = block_offsets(read_lines(self.spark, self._lines[format]))
+            with described(self.spark, f"count the lines of {format.value} files"):
                 offsets.write.mode("overwrite").parquet(path)
             self._offsets[format] = path
-        return self._spark.read.parquet(self._offsets[format])
+        return self.spark.read.parquet(self._offsets[format])
 
 
 def _is_line_file(source: Input) -> bool:

@@ -36,6 +36,9 @@ BATCH_ROWS: Final = 50_000
 # Lines that are parsed in one go; a fault among them costs parsing these again one by one.
 _TOGETHER: Final = 256
 
+# What the parser's `MemoryError` means: its buffer is full, not that memory is short.
+TOO_LONG: Final = "a term longer than 16 MiB that needs full parsing is not supported"
+
 Quad: TypeAlias = tuple[str, str, str, str | None]
 _RDF_FORMATS: Final = {Format.NT: ox.RdfFormat.N_TRIPLES, Format.NQ: ox.RdfFormat.N_QUADS}
 _WHERE: Final = re.compile(r"^Parser error at .*?columns? \d+(?: and \d+)?: ")
@@ -122,14 +125,15 @@ def term_of(node: Any, name: Callable[[str], str]) -> str:
 def parse_line(line: bytes, format: Format, scope: str) -> Quad | Fault | None:
     """Parse one line: a statement, a fault, or None for a comment or an empty line."""
     try:
-        # One line cannot hold two statements: the parser says so itself.
-        for quad in ox.parse(line, _RDF_FORMATS[format]):
-            return quad_of(quad, scope.__add__)
+        # To the end: the parser gives a statement before it complains of what follows it.
+        quads = list(ox.parse(line, _RDF_FORMATS[format]))
+        return quad_of(quads[0], scope.__add__) if quads else None
     except SyntaxError as error:
         return Fault(message_of(error), _column(error, line))
     except UnsupportedError as error:
         return Fault(error.message)
-    return None
+    except MemoryError:
+        return Fault(TOO_LONG)
 
 
 def _column(error: SyntaxError, line: bytes) -> int | None:
@@ -147,7 +151,7 @@ def parse_lines(lines: list[bytes], format: Format, scope: str) -> Iterator[Quad
             quads = [
                 quad_of(q, scope.__add__) for q in ox.parse(b"\n".join(some), _RDF_FORMATS[format])
             ]
-        except (SyntaxError, UnsupportedError):
+        except (SyntaxError, UnsupportedError, MemoryError):
             quads = []
         # As many statements as lines and no fault: each line is one statement.
         if len(quads) == len(some):

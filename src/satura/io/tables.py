@@ -21,6 +21,7 @@ from satura.io.slow import (
     BATCH_ROWS,
     PARSED,
     PARSED_COLUMNS,
+    TOO_LONG,
     Fault,
     Quad,
     Rows,
@@ -158,6 +159,8 @@ def _parse_cell(name: str, cell: bytes, scope: str) -> str | Fault:
         return Fault(f"column `{name}`: {message_of(error)}")
     except UnsupportedError as error:
         return Fault(f"column `{name}`: {error.message}")
+    except MemoryError:
+        return Fault(f"column `{name}`: {TOO_LONG}")
     if not term.startswith(_STARTS[name]):
         return Fault(f"column `{name}`: `{cell.decode(errors='replace')[:80]}` cannot stand there")
     return term

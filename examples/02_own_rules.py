@@ -1,0 +1,54 @@
+"""Close triples under rules of your own, beside a built-in set.
+
+Run it with `.venv/bin/python examples/02_own_rules.py`; what it prints is in `02_own_rules.out`.
+"""
+
+import tempfile
+from pathlib import Path
+
+import satura
+from satura.errors import SaturaError
+
+RULES = """
+PREFIX : <http://example.org/>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+IMPORTS <satura:rhodf>
+
+# An inverse and a symmetric property, and a class that a value puts a thing into.
+RULE :inverse { ?whole :hasPart ?part } WHERE { ?part :partOf ?whole }
+RULE :symmetric { ?b :touches ?a } WHERE { ?a :touches ?b }
+RULE :value { ?x a :RedThing } WHERE { ?x :color :red }
+
+# Vocabulary of your own, defined by rules over the schema.
+RULE :leaf { ?c rdfs:subClassOf :Thing } WHERE { ?c rdfs:subClassOf ?d }
+"""
+
+JOIN = """
+PREFIX : <http://example.org/>
+RULE :chain { ?x :near ?z } WHERE { ?x :touches ?y . ?y :touches ?z }
+"""
+
+DATA = """
+@prefix : <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:RedThing rdfs:subClassOf :ColoredThing .
+:wheel :partOf :cart ; :touches :road .
+:cart :color :red .
+"""
+
+spark = satura.session()
+with tempfile.TemporaryDirectory() as scratch:
+    rules, joins, data = (Path(scratch, name) for name in ("own.srl", "join.srl", "data.ttl"))
+    rules.write_text(RULES)
+    joins.write_text(JOIN)
+    data.write_text(DATA)
+
+    kb = satura.materialize(spark, data, rules=str(rules))
+    for s, p, o in sorted(kb.inferred().collect()):
+        print(s, p, o)
+
+    # A rule that joins two instance patterns is not run on Spark yet, and says so.
+    try:
+        satura.materialize(spark, data, rules=str(joins))
+    except SaturaError as error:
+        print(error.code, error.message)
