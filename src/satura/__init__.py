@@ -6,6 +6,8 @@
 >>> kb.inferred().show()                                                 # doctest: +SKIP
 """
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -30,3 +32,17 @@ def __getattr__(name: str) -> Any:
         if home == _HOMES[name]:
             globals()[public] = getattr(module, public)
     return globals()[name]
+
+
+class _Package(ModuleType):
+    """Keeps the public functions public: `materialize` and `session` are modules as well.
+
+    Importing such a module binds its name here, and `satura.materialize(…)` would call a module.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -8,15 +8,16 @@ import pytest
 
 from satura.closure.conditions import satisfying
 from satura.closure.local import apply_term_rule, close_locally
-from satura.closure.program import Program, compile_rules
+from satura.closure.program import Program, compile_rules, is_schema_atom
 from satura.errors import UnsupportedError
-from satura.reference import close, is_rdf
-from satura.rules.model import RuleSet
+from satura.reference import Facts, close, is_rdf, solve
+from satura.rules.evaluate import Context
+from satura.rules.model import Atom, Rule, RuleSet, Variable
 from satura.rules.reader import load_rules
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Triple
 from satura.vocab import RDF_TYPE, RDFS_DOMAIN, RDFS_RANGE, RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF
-from tests.laws.graphs import difference, graph
+from tests.laws.graphs import bent_graph, difference, graph, tame_graph
 from tests.laws.random_rules import random_rules, user_graph
 
 
@@ -119,3 +120,76 @@ def shown(rules: RuleSet, given: Iterable[Triple]) -> str:
         for rule in rules
     ]
     return "\n".join([*lines, *(f"  given {' '.join(t)}" for t in sorted(given))])
+
+
+def support_by_hand(rules: RuleSet, given: frozenset[Triple]) -> dict[Triple, int]:
+    """Count, for every triple, the roots that derive it alone, the closed schema being known.
+
+    A root is an asserted triple or a schema triple of the closure. What follows from it follows by
+    rules with one instance atom; a conclusion that is schema is a root of its own, and ends there.
+    """
+    program = compile_rules(rules)
+    closure = close(rules, given, generalized=True)
+    schema = frozenset(t for t in closure if program.is_schema(ids(t)))
+    known, linear = Facts(schema), [r for r in rules if not all(map(is_schema_atom, r.atoms))]
+    support = dict.fromkeys(given, 0) | dict.fromkeys(schema - given, 1)
+    for root in given | schema:
+        reached, waiting = {root}, [root]
+        while waiting:
+            fact = waiting.pop()
+            for conclusion in {c for rule in linear for c in single(rule, fact, known)} - reached:
+                if not program.is_schema(ids(conclusion)):
+                    reached.add(conclusion)
+                    waiting.append(conclusion)
+        for fact in reached - {root}:
+            support[fact] = support.get(fact, 0) + 1
+    return {fact: n for fact, n in support.items() if is_rdf(fact)}
+
+
+def ids(triple: Triple) -> tuple[int, int, int]:
+    s, p, o = map(term_id, triple)
+    return s, p, o
+
+
+def single(rule: Rule, fact: Triple, schema: Facts) -> set[Triple]:
+    """Return what a rule concludes from one fact for its instance atom and the closed schema."""
+    (instance,) = (atom for atom in rule.atoms if not is_schema_atom(atom))
+    rest = [atom for atom in rule.atoms if is_schema_atom(atom)]
+    return {
+        ground(head, solution)
+        for bound in Facts([fact]).match(instance, {})
+        for solution in solve(rest, bound, schema, schema, Context())
+        for head in rule.head
+    }
+
+
+def ground(atom: Atom, solution: dict[Variable, str]) -> Triple:
+    s, p, o = (solution[slot] if isinstance(slot, Variable) else slot for slot in atom.slots)
+    return s, p, o
+
+
+def test_support_counts_the_roots() -> None:
+    """In a tame graph no two forms of one root give one triple, so the numbers are the same."""
+    rules = load_rules("rdfs")
+    program = compile_rules(rules)
+    highest = 0
+    for seed in range(20_000, 20_600):
+        given = tame_graph(seed)
+        found, expected = closed(program, given), support_by_hand(rules, given)
+        assert found == expected, (
+            f"tame_graph({seed}): {set(found.items()) ^ set(expected.items())}"
+        )
+        highest = max(highest, *found.values())
+    assert highest > 3
+
+
+@pytest.mark.parametrize("name", ["rhodf", "rdfs"])
+def test_support_is_positive_where_something_else_derives(name: str) -> None:
+    rules = load_rules(name)
+    program = compile_rules(rules)
+    for seed in range(30_000, 30_600):
+        given = bent_graph(seed)
+        found, expected = closed(program, given), support_by_hand(rules, given)
+        assert found.keys() == expected.keys(), f"bent_graph({seed})"
+        wrong = {t for t in found if (found[t] > 0) != (expected[t] > 0) or found[t] < expected[t]}
+        assert not wrong, f"{name}, bent_graph({seed}): {wrong}"

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -19,7 +19,12 @@ from satura.progress import Stage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+# A table that nobody looks at on a screen is as wide as its paths; rich would cut it at 80.
+_WIDE: Final = 10_000
+out = Console(
+    file=sys.stdout, highlight=False, soft_wrap=True,
+    width=None if sys.stdout.isatty() else _WIDE,
+)  # fmt: skip
 err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
 
 

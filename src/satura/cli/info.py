@@ -24,7 +24,7 @@ def info(store: StoreArgument, as_json: Json = False) -> None:
         return
     table = Table(show_header=False)
     table.add_column()
-    table.add_column(justify="right")
+    table.add_column(justify="right", overflow="fold")
     for name, value in (
         ("store", found.path),
         ("version", found.version),

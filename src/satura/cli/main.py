@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 from satura import __version__
@@ -64,10 +63,11 @@ def main(arguments: list[str]) -> int:
     except SaturaError as error:
         err.print(f"satura: {error}", markup=False, style="red" if err.is_terminal else "")
         return error.exit_code
-    except click.ClickException as error:
-        error.show(sys.stderr)
+    except typer.TyperException as error:
+        err.print(f"satura: [USAGE] {error.format_message()}", markup=False)
+        err.print("  hint: add `--help` to the command to see what it takes")
         return 2
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         err.print("satura: interrupted; nothing was committed")
         return 130
     except BrokenPipeError:

@@ -129,7 +129,7 @@ def _show(
     counts = summary.counts
     table = Table(title=f"closure under {summary.rules}", title_justify="left", show_header=False)
     table.add_column()
-    table.add_column(justify="right")
+    table.add_column(justify="right", overflow="fold")
     rows = [
         ("asserted", counts.asserted), ("inferred", counts.inferred), ("closure", counts.closure),
         ("duplicates dropped", counts.duplicates), ("rejected", counts.rejected),

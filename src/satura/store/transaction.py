@@ -62,8 +62,8 @@ def begin(path: str | Path, *, overwrite: bool) -> Transaction:
             raise ConfigError(
                 "STORE-EXISTS",
                 f"there is a store at `{root}` already",
-                "give another directory, or overwrite it: the old snapshot stays until the new "
-                "one is complete",
+                "give another directory, or overwrite it (`--overwrite`): the old snapshot stays "
+                "until the new one is complete",
             )
         if exists:
             Store.open(root)  # refuse to overwrite what this release cannot read

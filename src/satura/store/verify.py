@@ -69,7 +69,7 @@ def verify(spark: SparkSession, store: Store, *, entailment: Entailment | None =
             checks.append(_run(name, partial(check, spark, store)))
     if entailment is not None:
         with described(spark, "verify entailment"):
-            checks.append(entailment(spark, store))
+            checks.append(_run("entailment", partial(_check_entailment, spark, store, entailment)))
     return Report(tuple(checks))
 
 
@@ -229,6 +229,11 @@ def _check_counts(spark: SparkSession, store: Store) -> _Finding:
     ]
     text = ", ".join(f"{rows} {name}" for name, rows in found.items())
     return text, "; ".join(wrong) or None
+
+
+def _check_entailment(spark: SparkSession, store: Store, entailment: Entailment) -> _Finding:
+    found = entailment(spark, store)
+    return found.detail, None if found.ok else found.detail
 
 
 def _repeated(frame: DataFrame) -> str | None:

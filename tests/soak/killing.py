@@ -1,0 +1,131 @@
+"""Kills a run that replaces a store, at a random moment, and looks at what is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import satura
+from satura.kb import KnowledgeBase
+from satura.recheck import check_entailment
+from satura.store import KINDS, Counts, Store, repair
+from satura.store.verify import verify
+from tests.suites import ROOT
+
+Snapshot = tuple[Counts, tuple[int | None, ...]]
+
+
+def fingerprint(spark: SparkSession, path: Path) -> Snapshot:
+    """Return counts and a checksum of every frame: equal for equal content, in any order."""
+    store = Store.open(path)
+    frames = [*(store.frame(spark, kind) for kind in KINDS), store.terms(spark)]
+    sums = []
+    for frame in frames:
+        row = frame.agg(F.sum(F.xxhash64(*frame.columns).cast("decimal(38,0)"))).first()
+        assert row is not None
+        sums.append(None if row[0] is None else int(row[0]))
+    return store.info.counts, tuple(sums)
+
+
+@dataclass(slots=True)
+class Killing:
+    """A store, and two inputs that take turns to be what it holds."""
+
+    spark: SparkSession
+    store: Path
+    inputs: tuple[Path, Path]
+    seed: int
+
+    def run(self, kills: int, *, full: bool) -> list[str]:
+        """Kill `kills` runs; return what was found after each, the moment included."""
+        random = Random(self.seed)
+        known, seconds = self._both()
+        story = []
+        for _ in range(kills):
+            before = fingerprint(self.spark, self.store)
+            wanted = self.inputs[1 - known.index(before)]
+            moment = random.uniform(0.0, 1.3 * seconds)
+            ended = kill(self.store, wanted, moment)
+            after = fingerprint(self.spark, self.store)
+            story.append(
+                f"seed {self.seed}: {ended} {moment:.2f} s after the transaction began: "
+                f"{'old' if after == before else 'new' if after in known else 'NEITHER'}"
+            )
+            assert after in known, "\n".join(story)
+            self.verify(full=full)
+        return story
+
+    def _both(self) -> tuple[list[Snapshot], float]:
+        """Make both snapshots once in this process; the second is left in place."""
+        known = []
+        seconds = 0.0
+        for file in self.inputs:
+            kb: KnowledgeBase = satura.materialize(
+                self.spark, file, store=self.store, overwrite=True
+            )
+            assert kb.summary is not None
+            seconds = kb.summary.seconds
+            known.append(fingerprint(self.spark, self.store))
+        assert known[0] != known[1]
+        return known, seconds
+
+    def verify(self, *, full: bool) -> None:
+        """Check the store as `satura verify` does, entailment of everything if `full`."""
+        check = check_entailment if full else None
+        report = verify(self.spark, Store.open(self.store), entailment=check)
+        assert report.ok, [c for c in report.checks if not c.ok] or report.skipped
+
+    def finish(self) -> None:
+        """Replace the store undisturbed, repair, and see that no file is left that no log names."""
+        satura.materialize(self.spark, self.inputs[0], store=self.store, overwrite=True)
+        repair(self.store)
+        self.verify(full=True)
+        files = {file for file in self.store.rglob("*") if file.is_file()}
+        logs = {file for file in files if "_delta_log" in file.parts}
+        assert files - logs - named(self.store) == set()
+        assert not (self.store / "_staging").exists()
+
+
+def named(store: Path) -> set[Path]:
+    """Return the data files that the current logs name, and their checksums, by a plain reader."""
+    version = Store.open(store).info.terms_version
+    found = set()
+    for table in (DeltaTable(store / "facts"), DeltaTable(store / "terms", version=version)):
+        for uri in table.file_uris():
+            file = Path(uri.removeprefix("file://"))
+            found |= {file, file.with_name(f".{file.name}.crc")}
+    return found
+
+
+def kill(store: Path, file: Path, moment: float) -> str:
+    """Start a run in a process of its own and kill it `moment` seconds into its transaction."""
+    staging = store / "_staging"
+    earlier = set(staging.iterdir()) if staging.exists() else set()
+    arguments = ["materialize", file, "--store", store, "--overwrite", "--master", "local[2]"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "satura.cli.main", *map(str, arguments), "--memory", "1g"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    while process.poll() is None and not (
+        staging.exists() and any(child not in earlier for child in staging.iterdir())
+    ):
+        time.sleep(0.02)
+    try:
+        code = process.wait(timeout=moment)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "killed"
+    assert code == 0, process.stderr.read().decode() if process.stderr else ""
+    return "completed before the kill,"
