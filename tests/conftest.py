@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satura.errors import ConfigError
-from satura.session import find_java, session
+from satura.local_spark import find_java, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

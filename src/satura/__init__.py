@@ -6,8 +6,6 @@
 >>> kb.inferred().show()                                                 # doctest: +SKIP
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -16,9 +14,9 @@ __all__ = ["KnowledgeBase", "__version__", "materialize", "open", "session"]
 
 if TYPE_CHECKING:
     from satura.kb import KnowledgeBase, materialize, open
-    from satura.session import session
+    from satura.local_spark import session
 
-_HOMES = {"KnowledgeBase": "kb", "materialize": "kb", "open": "kb", "session": "session"}
+_HOMES = {"KnowledgeBase": "kb", "materialize": "kb", "open": "kb", "session": "local_spark"}
 
 
 def __getattr__(name: str) -> Any:
@@ -32,17 +30,3 @@ def __getattr__(name: str) -> Any:
         if home == _HOMES[name]:
             globals()[public] = getattr(module, public)
     return globals()[name]
-
-
-class _Package(ModuleType):
-    """Keeps the public functions public: `materialize` and `session` are modules as well.
-
-    Importing such a module binds its name here, and `satura.materialize(…)` would call a module.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

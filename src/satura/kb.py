@@ -14,7 +14,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from satura.errors import ConfigError
-from satura.materialize import OnError, Summary, materialize_store
+from satura.pipeline import OnError, Summary, materialize_store
 from satura.progress import Watcher
 from satura.rules.model import RuleSet
 from satura.store import Store, StoreInfo

@@ -28,11 +28,11 @@ ORDER = (
     "clustering",
     "store",
     "recheck",
-    "materialize",
+    "pipeline",
     "kb",
     "explain",
     "generate",
-    "session",
+    "local_spark",
     "cli",
 )  # fmt: skip
 """Every part of the package; each may import those before it, and none after it."""

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import satura
-from satura import kb
 from satura.cli import console, export, generate, materialize, verify, why
 from satura.cli.main import main
 
@@ -148,9 +147,6 @@ def runner_in(directory: Path, spark: SparkSession) -> Iterator[Runner]:
     before = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(satura, "session", lambda **_: spark)
-        # The command line imports modules of these names, which may now stand in their place.
-        patch.setattr(satura, "materialize", kb.materialize)
-        patch.setattr(satura, "open", kb.open)
         # As wide as a narrow terminal; the frames of tables depend on it.
         patch.setenv("COLUMNS", "100")
         patch.setenv("LC_ALL", "C")

@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "first", ["import satura.materialize", "import satura.kb", "import satura.session", "pass"]
+    "first", ["import satura.pipeline", "import satura.kb", "import satura.local_spark", "pass"]
 )
 def test_public_functions_are_callable(first: str) -> None:
     check = "print(*(callable(getattr(satura, n)) for n in ('session', 'materialize', 'open')))"

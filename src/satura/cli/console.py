@@ -40,7 +40,7 @@ def set_up_logging(verbose: bool) -> None:
 @contextmanager
 def start_session(*, master: str | None, memory: str, ui: bool) -> Iterator[SparkSession]:
     """Start Spark for one command and stop it after."""
-    from satura.session import session  # noqa: PLC0415
+    from satura.local_spark import session  # noqa: PLC0415
 
     waiting = err.status("starting Spark") if err.is_terminal else nullcontext()
     with waiting, _quiet_jvm():

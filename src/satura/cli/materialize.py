@@ -17,7 +17,7 @@ from satura.errors import ConfigError
 
 if TYPE_CHECKING:
     from satura.kb import KnowledgeBase
-    from satura.materialize import Summary
+    from satura.pipeline import Summary
 
 
 def materialize(

@@ -7,7 +7,7 @@ from satura.cli.console import err
 
 def warm_up() -> None:
     """Write the class archive of this Java and Spark (part of `make setup`)."""
-    from satura.session import write_class_archive  # noqa: PLC0415
+    from satura.local_spark import write_class_archive  # noqa: PLC0415
 
     archive = write_class_archive()
     err.print(
