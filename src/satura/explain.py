@@ -40,10 +40,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A triple, the asserted triples it comes from, and the steps between, conclusion last."""
+    """A triple, what it comes from, and the steps between, conclusion last.
+
+    `axioms` are triples that the rule set states itself.
+    """
 
     triple: Triple
     asserted: tuple[Triple, ...]
+    axioms: tuple[Triple, ...]
     steps: tuple[Step, ...]
 
 
@@ -56,11 +60,13 @@ def explain(kb: KnowledgeBase, triple: Triple) -> Explanation | None:
     asserted = store.frame(spark, "asserted").select("s", "p", "o")
     # A linear rule moves subject and object about, so a root shares a term with the conclusion.
     near = asserted.where(F.col("s").isin(s, o) | F.col("o").isin(s, o)).distinct()
+    # Rules about whatever is used as a predicate need one triple that uses it.
+    using = asserted.where(F.col("p").isin(s, o)).limit(1)
     schema = store.frame(spark, "schema").join(asserted, ["s", "p", "o"], "left_semi")
     rules = read_rules(store.info.rules, source=store.info.rule_set, name=store.info.rule_set)
     with described(spark, "look up what could entail the triple"):
         found: set[Triple] = set()
-        for frame in (schema, near):
+        for frame in (schema, near, using):
             decoded = store.decode(spark, frame.limit(MAX_TRIPLES), ["s", "p", "o"], size="small")
             found |= {(r["s"], r["p"], r["o"]) for r in collect_first(decoded, MAX_TRIPLES)}
     explanation = trace(rules, found, triple)
@@ -97,28 +103,37 @@ def trace(rules: RuleSet, asserted: Iterable[Triple], triple: Triple) -> Explana
                 for head in rule.head:
                     conclusion = _ground(head, solution)
                     if conclusion not in facts.triples:
-                        new.setdefault(conclusion, Step(conclusion, rule.id, premises))
+                        step = Step(conclusion, rule.id, premises)
+                        # Of several derivations always the same one, whatever the order of sets.
+                        new[conclusion] = min(new.get(conclusion, step), step, key=_rank)
         if not facts.add(new):
             return None
         steps |= new
     ordered: list[Step] = []
     leaves: list[Triple] = []
-    _unfold(triple, given, steps, ordered, leaves)
-    return Explanation(triple, tuple(leaves), tuple(ordered))
+    _unfold(triple, steps, ordered, leaves)
+    return Explanation(
+        triple,
+        asserted=tuple(leaf for leaf in leaves if leaf in given),
+        axioms=tuple(leaf for leaf in leaves if leaf not in given),
+        steps=tuple(ordered),
+    )
+
+
+def _rank(step: Step) -> tuple[str, tuple[Triple, ...]]:
+    return step.rule, step.premises
 
 
 def _unfold(
-    triple: Triple, given: set[Triple], steps: dict[Triple, Step], ordered: list[Step],
-    leaves: list[Triple],
+    triple: Triple, steps: dict[Triple, Step], ordered: list[Step], leaves: list[Triple]
 ) -> None:  # fmt: skip
     if triple in leaves or any(step.triple == triple for step in ordered):
         return
     if triple not in steps:
-        if triple in given:
-            leaves.append(triple)
+        leaves.append(triple)
         return
     for premise in steps[triple].premises:
-        _unfold(premise, given, steps, ordered, leaves)
+        _unfold(premise, steps, ordered, leaves)
     ordered.append(steps[triple])
 
 

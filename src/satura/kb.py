@@ -88,7 +88,7 @@ class KnowledgeBase:
 def materialize(
     spark: SparkSession,
     paths: str | Path | Sequence[str | Path],
-    rules: str | RuleSet = "rdfs",
+    rules: str | Path | RuleSet = "rdfs",
     store: str | Path | None = None,
     *,
     format: str | None = None,

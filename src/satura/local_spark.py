@@ -68,7 +68,7 @@ def _settings(java: Path, memory: str, ui: bool) -> dict[str, str]:
         "spark.ui.enabled": str(ui).lower(),
         # The bar would be mixed into our own progress lines.
         "spark.ui.showConsoleProgress": "false",
-        # Two tasks a core keep both busy at the end of a stage; more only costs start-up.
+        # Four tasks a core keep all busy to the end of a stage; more only costs start-up.
         "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 2)),
         "spark.sql.adaptive.enabled": "true",
         # Adaptive merging of small partitions would undo the parallelism of a two-core machine.

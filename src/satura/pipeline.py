@@ -76,7 +76,7 @@ def materialize_store(
     paths: Sequence[str | Path],
     *,
     store: str | Path,
-    rules: str | RuleSet = "rdfs",
+    rules: str | Path | RuleSet = "rdfs",
     format: str | None = None,
     on_error: OnError = "fail",
     overwrite: bool = False,
@@ -84,7 +84,7 @@ def materialize_store(
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
     started = time.monotonic()
-    rule_set = load_rules(rules) if isinstance(rules, str) else rules
+    rule_set = rules if isinstance(rules, RuleSet) else load_rules(str(rules))
     program = compile_rules(rule_set)
     stages = Stages(spark, watcher)
     with tempfile.TemporaryDirectory(prefix="satura-") as spool:

@@ -61,7 +61,7 @@ def materialize(
     ui: Ui = False,
 ) -> None:
     """Read RDF, add everything the rules entail, and keep the result."""
-    from satura.io.writing import guess_export, write_triples  # noqa: PLC0415
+    from satura.io.writing import check_target, guess_export, write_triples  # noqa: PLC0415
     from satura.kb import materialize as run  # noqa: PLC0415
     from satura.rules.reader import load_rules  # noqa: PLC0415
 
@@ -73,6 +73,10 @@ def materialize(
     rule_set = load_rules(rules)
     target = guess_export(output) if output is not None else None
     _check_early(inputs, format, store, overwrite)
+    if output is not None:
+        check_target(output, overwrite=overwrite)
+    if rejects is not None:
+        check_target(rejects, overwrite=True)
     with start_session(master=master, memory=memory, ui=ui) as spark:
         with watching(spark) as watcher:
             kb = run(

@@ -33,7 +33,7 @@ def why(
     from satura.store import Store  # noqa: PLC0415
     from satura.terms.ntriples import read_term  # noqa: PLC0415
 
-    if (len(triple or ()) == 3) == (sample > 0):
+    if bool(triple) == (sample > 0) or len(triple or ()) not in (0, 3):
         raise ConfigError(
             "WHY-WHAT", "give a triple as three terms, or --sample N",
             "for example: satura why DIR '<http://e/a>' '<http://e/p>' '\"text\"'",
@@ -54,10 +54,14 @@ def why(
         out.print(" ".join(asked), markup=False, style="bold")
         if explanation is None:
             out.print("  is not in the closure")
-        elif not explanation.steps:
-            out.print("  is asserted")
-        for leaf in explanation.asserted if explanation and explanation.steps else ():
+            continue
+        if not explanation.steps:
+            out.print(f"  is {'asserted' if explanation.asserted else 'an axiom of the rule set'}")
+            continue
+        for leaf in explanation.asserted:
             out.print("  asserted  " + " ".join(leaf), markup=False)
-        for step in explanation.steps if explanation else ():
+        for leaf in explanation.axioms:
+            out.print("  axiom     " + " ".join(leaf), markup=False)
+        for step in explanation.steps:
             out.print(f"  {step.rule:<9} " + " ".join(step.triple), markup=False)
     return 0 if all(e for _, e in found) else 1

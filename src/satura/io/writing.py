@@ -66,6 +66,23 @@ def write_triples(frame: DataFrame, path: str, *, format: Export, overwrite: boo
             for line in _text(frame, format):
                 sys.stdout.write(line)
         return
+    check_target(path, overwrite=overwrite)
+    target = Path(path)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
+    try:
+        with described(frame.sparkSession, f"export as {format}"):
+            made = _write(frame, target, scratch, format)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        os.replace(made, target)  # noqa: PTH105
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def check_target(path: str, *, overwrite: bool) -> None:
+    """Check that a path can be written to, before any work is done."""
+    if path == "-":
+        return
     target = Path(path)
     if target.exists() and not overwrite:
         raise ConfigError(
@@ -77,15 +94,6 @@ def write_triples(frame: DataFrame, path: str, *, format: Export, overwrite: boo
             f"there is no directory `{target.absolute().parent}`",
             "make it first",
         )
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
-    try:
-        with described(frame.sparkSession, f"export as {format}"):
-            made = _write(frame, target, scratch, format)
-        if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
-        os.replace(made, target)  # noqa: PTH105
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _write(frame: DataFrame, target: Path, scratch: Path, format: Export) -> Path:
