@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
+from closure_size import satura_python
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -84,8 +86,17 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "none"
+            found[package] = _version_beside_satura(package)
     return found
+
+
+def _version_beside_satura(package: str) -> str:
+    """Return the version of a package in Satura's own environment."""
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    done = subprocess.run(
+        [satura_python(), "-c", code], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "none"
 
 
 def satura_version() -> str:
