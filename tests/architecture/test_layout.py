@@ -18,7 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
     "__init__",  # the version; public names are imported when first used
-    "errors", "vocab",
+    "errors", "vocab", "components",
     "terms",
     "jobs", "progress", "failures",
     "rules", "io",

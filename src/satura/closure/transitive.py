@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from satura.components import find_components
 from satura.errors import LimitError
 
 MAX_PAIRS: Final = 30_000_000
@@ -29,7 +30,7 @@ def close_transitively(
         successors.setdefault(a, []).append(b)
     reach: dict[int, set[int]] = {}
     total = 0
-    for component in _components(successors):
+    for component in find_components(successors, successors):
         members = set(component)
         below: set[int] = set()
         for node in component:
@@ -48,40 +49,3 @@ def close_transitively(
                 "a chain or cycle this long is usually a modeling fault; look at its subclasses",
             )
     return {(node, other) for node in successors for other in reach[node]}
-
-
-def _components(successors: dict[int, list[int]]) -> Iterable[list[int]]:
-    """Yield strongly connected components, children first (Tarjan, without recursion)."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    for root, first in successors.items():
-        if root in index:
-            continue
-        work = [(root, iter(first))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            node, children = work[-1]
-            for child in children:
-                if child not in index:
-                    index[child] = low[child] = len(index)
-                    stack.append(child)
-                    on_stack.add(child)
-                    work.append((child, iter(successors.get(child, ()))))
-                    break
-                if child in on_stack:
-                    low[node] = min(low[node], index[child])
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
-                if low[node] == index[node]:
-                    component: list[int] = []
-                    while not component or component[-1] != node:
-                        component.append(stack.pop())
-                        on_stack.discard(component[-1])
-                    yield component

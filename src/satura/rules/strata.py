@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from satura.components import find_components
 from satura.errors import RuleError
 from satura.rules.model import Atom, Rule, RuleSet, Slot, Variable
 
@@ -83,38 +84,6 @@ def _read_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
                 yield from ((atom, True) for atom in negation.atoms)
 
 
-def find_components(count: int, edges: Mapping[int, Sequence[int]]) -> list[list[int]]:
-    """Return the strongly connected components, each after those it depends on (Tarjan, 1972)."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    components: list[list[int]] = []
-    for root in range(count):
-        if root in index:
-            continue
-        work = [(root, iter(edges.get(root, ())))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        while work:
-            node, successors = work[-1]
-            following = next((n for n in successors if n not in index or n in stack), None)
-            if following is None:
-                work.pop()
-                if low[node] == index[node]:
-                    cut = stack.index(node)
-                    components.append(stack[cut:])
-                    del stack[cut:]
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-            elif following in index:
-                low[node] = min(low[node], index[following])
-            else:
-                index[following] = low[following] = len(index)
-                stack.append(following)
-                work.append((following, iter(edges.get(following, ()))))
-    return components
-
-
 def stratify(rule_set: RuleSet) -> tuple[Stratum, ...]:
     """Return the strata in the order to evaluate them, or raise `RULE-UNSTRATIFIED`."""
     rules = rule_set.rules
@@ -122,7 +91,7 @@ def stratify(rule_set: RuleSet) -> tuple[Stratum, ...]:
     edges: dict[int, list[int]] = {}
     for dependency in dependencies:
         edges.setdefault(dependency.rule, []).append(dependency.on)
-    components = find_components(len(rules), edges)
+    components = list(find_components(range(len(rules)), edges))
     home = {rule: number for number, members in enumerate(components) for rule in members}
     for dependency in dependencies:
         if dependency.closed and home[dependency.rule] == home[dependency.on]:

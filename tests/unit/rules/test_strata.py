@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from satura.components import find_components
 from satura.errors import RuleError
 from satura.rules.model import Atom, Variable
 from satura.rules.reader import read_rules
-from satura.rules.strata import can_match, find_components, stratify
+from satura.rules.strata import can_match, stratify
 
 P = "PREFIX : <http://e/>\n"
 X, Y = Variable("x"), Variable("y")
@@ -72,5 +73,5 @@ def test_the_cycle_is_shown() -> None:
 
 
 def test_components_come_after_what_they_depend_on() -> None:
-    found = find_components(6, {0: [1], 1: [2], 2: [0, 3], 4: [3, 5], 5: [4]})
+    found = find_components(range(6), {0: [1], 1: [2], 2: [0, 3], 4: [3, 5], 5: [4]})
     assert [sorted(component) for component in found] == [[3], [0, 1, 2], [4, 5]]
