@@ -30,7 +30,7 @@ from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.errors import DataError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
-from satura.io.lines import check_terms
+from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
 from satura.jobs import shuffled_rows
@@ -121,7 +121,7 @@ def _read(
         _write_terms(spark, txn, reading, program)
         stage.rows = _rows(txn.terms_dir)
     with stages.stage("check terms"):
-        suspects = reading.has_lines and check_terms(spark, txn.read_terms(spark))
+        suspects = _suspects(spark, txn) if reading.has_lines else []
     if suspects:
         log.info("doubtful term %s: every line is now checked by itself", suspects[0])
         reading = reading.restart_strict()
@@ -142,6 +142,12 @@ def _read(
         if _rows(txn.terms_dir) > MAX_SORTED or has_repeated_ids(files):
             check_collisions(spark, txn.read_terms(spark))
     return reading
+
+
+def _suspects(spark: SparkSession, txn: Transaction) -> list[str]:
+    """Return terms that are not certainly valid; the quick way first."""
+    found = check_files(data_files(txn.terms_dir))
+    return check_terms(spark, txn.read_terms(spark)) if found is None else found
 
 
 def _write_terms(spark: SparkSession, txn: Transaction, reading: Reading, program: Program) -> None:

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pyoxigraph as ox
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -34,7 +37,7 @@ from satura.terms.blanks import (
     unscoped,
 )
 from satura.terms.ntriples import canonical
-from satura.terms.patterns import NQ_LINE, NT_LINE, vouched, vouched_term
+from satura.terms.patterns import NQ_LINE, NT_LINE, sieve, vouched, vouched_term
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 Vouch: TypeAlias = Literal["cheap", "strict"]
 SUSPECTS: Final = 20
 FEW: Final = 1_000
+MANY: Final = 200_000
 _END: Final = 2147483647
 _GLOB: Final = str.maketrans({c: "\\" + c for c in "\\{}[]*?"})
 
@@ -174,6 +178,21 @@ def numbered(lines: DataFrame) -> DataFrame:
 def parse_slow(lines: DataFrame, *, format: Format) -> DataFrame:
     """Parse lines fully; statements and faults as in `slow.PARSED_COLUMNS`."""
     return lines.mapInArrow(partial(parse_batches, format=format), PARSED)
+
+
+def check_files(files: Sequence[Path]) -> list[str] | None:
+    """Do as `check_terms` with Parquet files at hand, a batch at a time, in this process.
+
+    None if too many terms are in doubt to be parsed one by one here.
+    """
+    doubtful: list[str] = []
+    for file in files:
+        for batch in pq.ParquetFile(file).iter_batches(columns=["term"]):
+            terms = batch.column("term").drop_null()
+            doubtful += terms.filter(pc.invert(sieve(terms))).to_pylist()
+            if len(doubtful) > MANY:
+                return None
+    return [term for term in doubtful if not is_canonical(term.encode())][:SUSPECTS]
 
 
 def check_terms(spark: SparkSession, terms: DataFrame) -> list[str]:

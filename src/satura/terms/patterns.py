@@ -10,8 +10,12 @@ recurses for each repetition of a group and a long literal would overflow its st
 
 from __future__ import annotations
 
+import re
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -65,3 +69,36 @@ def vouched(text: Column, pattern: str) -> Column:
 def vouched_term(term: Column) -> Column:
     """Return whether a term, its blank nodes scoped, is certainly valid and canonical."""
     return vouched(term, TERM)
+
+
+def sieve(terms: pa.Array) -> pa.Array:
+    """Say of each term of an Arrow array whether it is certainly valid and canonical.
+
+    The same as `vouched_term`, for terms that are at hand: Arrow's matcher is an automaton and
+    many times faster than Java's, but knows no lookahead, so what lookahead excludes is asked
+    apart.
+    """
+    fits = pc.match_substring_regex(terms, _SIEVE)
+    reserved = pc.match_substring_regex(terms, _RESERVED + r"\z")
+    return pc.fill_null(pc.and_not(fits, reserved), False)
+
+
+def _plain(pattern: str) -> str:
+    """Return a pattern in the dialect of Arrow: no possessive quantifiers, `\\x{…}` escapes."""
+    greedy = re.sub(r"([*+?])\+", r"\1", pattern)
+    return re.sub(r"\\u([0-9A-F]{4})", r"\\x{\1}", greedy)
+
+
+_ESCAPED: Final = r"%[0-9A-Fa-f]{2}"
+_CHARACTER: Final = rf"(?:[{_WORD}._~!$&'()*+,;=:@/\-{_UCS}]|{_ESCAPED})"
+_FIRST: Final = rf"(?:[{_WORD}._~!$&'()*+,;=:@\-{_UCS}]|{_ESCAPED})"
+_ANY: Final = rf"(?:[{_WORD}._~!$&'()*+,;=:@/?\-{_UCS}]|{_ESCAPED})"
+_HOST: Final = rf"//[{_WORD}._~\-]+(?::[0-9]*)?(?:/{_CHARACTER}*)?"
+_SIEVE_IRI: Final = (
+    rf"<[A-Za-z][{_WORD}+.\-]*:(?:{_HOST}|/(?:{_FIRST}{_CHARACTER}*)?|{_FIRST}{_CHARACTER}*)?"
+    rf"(?:\?{_ANY}*)?(?:#{_ANY}*)?>"
+)
+_SIEVE: Final = _plain(
+    rf"\A(?:{_SIEVE_IRI}|{SCOPED_BLANK}|{_STRING}"
+    rf"(?:@[a-z]{{2,3}}(?:-[a-z]{{4}})?(?:-[a-z]{{2}})?|\^\^{_SIEVE_IRI})?)\z"
+)
