@@ -19,8 +19,8 @@ RULE :inverse { ?whole :hasPart ?part } WHERE { ?part :partOf ?whole }
 RULE :symmetric { ?b :touches ?a } WHERE { ?a :touches ?b }
 RULE :value { ?x a :RedThing } WHERE { ?x :color :red }
 
-# Vocabulary of your own, defined by rules over the schema.
-RULE :leaf { ?c rdfs:subClassOf :Thing } WHERE { ?c rdfs:subClassOf ?d }
+# A rule over the schema alone: every subclass is a subclass of :Thing as well.
+RULE :top { ?c rdfs:subClassOf :Thing } WHERE { ?c rdfs:subClassOf ?d }
 """
 
 JOIN = """

@@ -86,14 +86,24 @@ def fast_terms(
         parts = parts.select(cut)
         mark = F.lit(document_scope(document))
     s, p, rest = (F.get("f", F.lit(at)) for at in range(3))
-    # By bytes: counting the characters of a string reads it once more.
-    rest = F.substring(rest.cast("binary"), F.lit(1), F.octet_length(rest) - 2).cast("string")
-    o, g = (rest, F.lit(None).cast("string")) if format is Format.NT else _object_and_graph(rest)
     file = () if document is not None else ("file",)
-    return parts.select(
+    # A projection of its own, so that the object is cut out once, however often it is used. By
+    # bytes: counting the characters of a string reads it once more.
+    end = F.octet_length(rest) - 2
+    raw = parts.select(
         *file,
-        scoped_column(s, mark).alias("s"),
-        F.when(p.startswith("<"), p).alias("p"),
+        s.alias("s"),
+        F.when(_is_plain(p, rest, vouch), p).alias("p"),
+        F.substring(rest.cast("binary"), F.lit(1), end).cast("string").alias("o"),
+    )
+    if format is Format.NT:
+        o, g = F.col("o"), F.lit(None).cast("string")
+    else:
+        o, g = _object_and_graph(F.col("o"))
+    return raw.select(
+        *file,
+        scoped_column(F.col("s"), mark).alias("s"),
+        "p",
         scoped_column(o, mark).alias("o"),
         scoped_column(g, mark).alias("g") if format is Format.NQ else g.alias("g"),
     )
@@ -106,13 +116,19 @@ def _is_void(value: Column) -> Column:
 def _is_vouched(value: Column, format: Format, vouch: Vouch) -> Column:
     if vouch == "strict":
         return vouched(value, NT_LINE if format is Format.NT else NQ_LINE)
-    starts = value.startswith("<") | value.startswith("_:")
-    return value.endswith(" .") & starts & ~value.contains("\\")
+    return value.endswith(" .") & (value.startswith("<") | value.startswith("_:"))
 
 
-def _predicate(value: Column) -> Column:
-    # `get`, because an index outside of an array is an error in ANSI mode.
-    return F.get(F.split(value, " ", 3), F.lit(1))
+def _is_plain(p: Column, rest: Column, vouch: Vouch) -> Column:
+    """Return whether the pieces of a line may be taken as they are.
+
+    Escapes are common in literals only, and looking for one reads all of the text; an escape in
+    an IRI is left to `check_terms`.
+    """
+    plain = p.startswith("<")
+    if vouch == "cheap":
+        plain &= ~(rest.startswith('"') & rest.contains("\\"))
+    return plain
 
 
 def _object_and_graph(rest: Column) -> tuple[Column, Column]:
@@ -133,7 +149,10 @@ def slow_lines(lines: DataFrame, *, format: Format, vouch: Vouch) -> DataFrame:
     value = F.col("value")
     fast = _is_vouched(value, format, vouch)
     if vouch == "cheap":
-        fast = fast & F.coalesce(_predicate(value).startswith("<"), F.lit(False))
+        # `get`, because an index outside of an array is an error in ANSI mode.
+        pieces = F.split(value, " ", 3)
+        plain = _is_plain(F.get(pieces, F.lit(1)), F.get(pieces, F.lit(2)), vouch)
+        fast = fast & F.coalesce(plain, F.lit(False))
     where = numbered(lines)
     return where.where(~_is_void(value) & ~fast).withColumn("value", value.cast("binary"))
 
