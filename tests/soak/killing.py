@@ -107,19 +107,25 @@ def named(store: Path) -> set[Path]:
     return found
 
 
+def has_begun(staging: Path, earlier: set[Path]) -> bool:
+    """Say whether a new transaction is there to stay: a first one only tries whether it could."""
+    new = set(staging.glob("*")) - earlier
+    if new:
+        time.sleep(0.3)
+    return any(child.exists() for child in new)
+
+
 def kill(store: Path, file: Path, moment: float) -> str:
     """Start a run in a process of its own and kill it `moment` seconds into its transaction."""
     staging = store / "_staging"
-    earlier = set(staging.iterdir()) if staging.exists() else set()
+    earlier = set(staging.glob("*"))
     arguments = ["materialize", file, "--store", store, "--overwrite", "--master", "local[2]"]
     process = subprocess.Popen(
         [sys.executable, "-m", "satura.cli.main", *map(str, arguments), "--memory", "1g"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
-    while process.poll() is None and not (
-        staging.exists() and any(child not in earlier for child in staging.iterdir())
-    ):
+    while process.poll() is None and not has_begun(staging, earlier):
         time.sleep(0.02)
     try:
         code = process.wait(timeout=moment)
