@@ -30,6 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         master="local[2]",
         # Enough for every test, small enough to show what holds too much in memory.
         memory="2g",
+        # Thousands of tiny jobs: compiling them well would take longer than running them.
+        jit="quick",
         name="satura-tests",
         config={
             # The data is tiny; more partitions only cost start-up of tasks.

@@ -106,6 +106,11 @@ def materialize_store(
     )  # fmt: skip
 
 
+def text_size(inputs: Sequence[Input]) -> int:
+    """Return how many bytes of text the inputs hold, about."""
+    return sum(one.size * (COMPRESSION if one.compression else 1) for one in inputs)
+
+
 def _read(
     spark: SparkSession,
     txn: Transaction,
@@ -161,7 +166,7 @@ def _write_terms(spark: SparkSession, txn: Transaction, reading: Reading, progra
 
 def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, stages: Stages) -> int:
     """Write each distinct triple once, clustered by predicate; return the duplicates dropped."""
-    size = sum(i.size * (COMPRESSION if i.compression else 1) for i in reading.inputs)
+    size = text_size(reading.inputs)
     files = max(spark.sparkContext.defaultParallelism, -(-size // BYTES_PER_FILE))
     weights = {term_id(p): n for p, n in sample_predicates(reading.inputs).items()}
     clustering = plan_clustering(weights, files) if weights else hashed_clustering(files)

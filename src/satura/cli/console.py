@@ -19,6 +19,8 @@ from satura.progress import Stage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from satura.local_spark import Jit
+
 # A table that nobody looks at on a screen is as wide as its paths; rich would cut it at 80.
 _WIDE: Final = 10_000
 out = Console(
@@ -38,13 +40,15 @@ def set_up_logging(verbose: bool) -> None:
 
 
 @contextmanager
-def start_session(*, master: str | None, memory: str, ui: bool) -> Iterator[SparkSession]:
-    """Start Spark for one command and stop it after."""
+def start_session(
+    *, master: str | None, memory: str, ui: bool, jit: Jit = "quick"
+) -> Iterator[SparkSession]:
+    """Start Spark for one command, most of which are short, and stop it after."""
     from satura.local_spark import session  # noqa: PLC0415
 
     waiting = err.status("starting Spark") if err.is_terminal else nullcontext()
     with waiting, _quiet_jvm():
-        spark = session(master=master, memory=memory, ui=ui)
+        spark = session(master=master, memory=memory, ui=ui, jit=jit)
     if ui:
         err.print(f"Spark UI at {spark.sparkContext.uiWebUrl}")
     try:

@@ -6,7 +6,7 @@ import csv
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 from rich.table import Table
@@ -17,7 +17,11 @@ from satura.errors import ConfigError
 
 if TYPE_CHECKING:
     from satura.kb import KnowledgeBase
+    from satura.local_spark import Jit
     from satura.pipeline import Summary
+
+LONG_RUN: Final = 500 << 20
+"""Bytes of text from which it pays that the JVM compiles thoroughly."""
 
 
 def materialize(
@@ -72,12 +76,13 @@ def materialize(
         )  # fmt: skip
     rule_set = load_rules(rules)
     target = guess_export(output) if output is not None else None
-    _check_early(inputs, format, store, overwrite)
+    size = _check_early(inputs, format, store, overwrite)
     if output is not None:
         check_target(output, overwrite=overwrite)
     if rejects is not None:
         check_target(rejects, overwrite=True)
-    with start_session(master=master, memory=memory, ui=ui) as spark:
+    jit: Jit = "quick" if size < LONG_RUN else "thorough"
+    with start_session(master=master, memory=memory, ui=ui, jit=jit) as spark:
         with watching(spark) as watcher:
             kb = run(
                 spark, list(inputs), rules=rule_set, store=store, format=format,
@@ -93,16 +98,21 @@ def materialize(
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
 
 
-def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> None:
-    """Find what can be found wrong without Spark; it takes seconds to start."""
+def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> int:
+    """Find what can be found wrong without Spark, which takes seconds to start.
+
+    Return how many bytes of text there are to read, about.
+    """
     from satura.io.inputs import find_inputs  # noqa: PLC0415
+    from satura.pipeline import text_size  # noqa: PLC0415
     from satura.store import begin  # noqa: PLC0415
 
     # What can be read only once is left alone.
     files = [name for name in inputs if name != "-" and not Path(name).is_fifo()]
-    find_inputs(files, format=format, spool=Path())
+    found = find_inputs(files, format=format, spool=Path())
     if store is not None:
         begin(store, overwrite=overwrite).rollback()
+    return text_size(found)
 
 
 def _write_rejects(kb: KnowledgeBase, path: str | None) -> str:
