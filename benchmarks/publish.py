@@ -1,4 +1,4 @@
-"""Put the table of a result file into the README, between its two markers.
+"""Put the table of result files into the README, between its two markers.
 
 python benchmarks/publish.py results/RESULT.json
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +16,39 @@ ROOT = Path(__file__).resolve().parent.parent
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 
-def table(result: dict[str, Any], name: str) -> str:
-    """Return the summaries of a result as a Markdown table, with where and when it was measured."""
-    machine, versions = result["machine"], result["versions"]
+def table(results: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """Return the summaries of named results as a Markdown table, with where and when measured."""
+    _, last = results[-1]
+    machine = last["machine"]
+    files = ", ".join(
+        f"[{name}](benchmarks/results/{name}.json) ([chart](benchmarks/results/{name}.svg))"
+        for name, _ in results
+    )
     lines = [
-        f"Measured on {result['date'][:10]} with {machine['cpus']} cores and "
-        f"{machine['memory_gib']} GiB, at commit {result['commit']}; "
-        f"[all figures](benchmarks/results/{name}.json), [chart](benchmarks/results/{name}.svg). "
-        "From N-Triples text to written closure, start of the process included.",
+        f"Measured on {last['date'][:10]} with {machine['cpus']} cores and "
+        f"{machine['memory_gib']} GiB, at commit {last['commit']}. From N-Triples text to written "
+        f"closure, start of the process included; ratios are within one run. All figures: {files}.",
         "",
         "| triples | system | version | seconds | times Satura | peak MiB | closure |",
         "| ---: | --- | --- | ---: | ---: | ---: | ---: |",
     ]
-    for row in result["summary"]:
-        package = {"satura": "satura", "nemo": "nemo-python"}.get(row["system"], row["system"])
-        cells = [
-            f"{row['triples']:,}",
-            row["system"],
-            versions.get(package, ""),
-            f"{row['seconds']:.1f}" if row["seconds"] else row["reason"],
-            f"{row['ratio']:.2f}" if row["ratio"] else "",
-            f"{row['peak_mib']:.0f}" if row["peak_mib"] else "",
-            f"{row['closure']:,}" if row["closure"] else "",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += [row_of(row, result["versions"]) for _, result in results for row in result["summary"]]
     return "\n".join(lines)
+
+
+def row_of(row: dict[str, Any], versions: dict[str, str]) -> str:
+    """Return one line of the table."""
+    package = "nemo-python" if row["system"] == "nemo" else row["system"]
+    cells = [
+        f"{row['triples']:,}",
+        row["system"],
+        versions.get(package, ""),
+        f"{row['seconds']:.1f}" if row["seconds"] else row["reason"],
+        f"{row['ratio']:.2f}" if row["ratio"] else "",
+        f"{row['peak_mib']:.0f}" if row["peak_mib"] else "",
+        f"{row['closure']:,}" if row["closure"] else "",
+    ]
+    return "| " + " | ".join(cells) + " |"
 
 
 def publish(page: str, text: str) -> str:
@@ -56,8 +65,8 @@ def publish(page: str, text: str) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("result", type=Path)
-    given = parser.parse_args().result
+    parser.add_argument("results", type=Path, nargs="+")
+    given = parser.parse_args().results
     readme = ROOT / "README.md"
-    found = json.loads(given.read_text(encoding="utf-8"))
-    readme.write_text(publish(readme.read_text(encoding="utf-8"), table(found, given.stem)))
+    found = [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in given]
+    readme.write_text(publish(readme.read_text(encoding="utf-8"), table(found)), encoding="utf-8")
