@@ -74,6 +74,11 @@ def materialize(
             "OUTPUT-NONE", "neither --store nor --output was given",
             "add `--store DIR` to keep a store, or `-o closure.nt` to write the closure",
         )  # fmt: skip
+    if output == "-" and as_json:
+        raise ConfigError(
+            "OUTPUT-MIXED", "the closure and --json cannot both go to standard output",
+            "write the closure to a file, or leave --json out",
+        )  # fmt: skip
     rule_set = load_rules(rules)
     target = guess_export(output) if output is not None else None
     size = _check_early(inputs, format, store, overwrite)
