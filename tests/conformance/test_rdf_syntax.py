@@ -132,7 +132,8 @@ def has_doubtful_line(case: Case) -> bool:
         result = parse_line(line, format, scope)
         if result is None:
             continue
-        if not isinstance(result, tuple):
+        # U+FFFD is what Spark makes of bytes that are no UTF-8, so only reading again can tell.
+        if not isinstance(result, tuple) or "\ufffd".encode() in line:
             return True
         terms = [unscoped(term).encode() for term in result if term is not None]
         if line.split(b" #")[0].strip() != b" ".join([*terms, b"."]):
