@@ -191,15 +191,16 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
             "RDF-EMPTY", "the input holds no triples", "check the paths and formats of the input"
         )
     read = shuffled_rows(spark, "write asserted triples: write asserted facts")
-    return 0 if read is None else read - stage.rows
+    # Spark's own count costs nothing; should its books not be there, the lines are counted.
+    return (reading.triples().count() if read is None else read) - stage.rows
 
 
 def _close(spark: SparkSession, txn: Transaction, program: Program, stages: Stages) -> None:
     """Close the schema, derive, and write both."""
     directory = txn.facts_dir("asserted")
     asserted = txn.read_facts(spark, "asserted")
-    if _nulls(directory, "g") != _rows(directory):
-        asserted = asserted.select("s", "p", "o").distinct()  # a triple may be in several graphs
+    if _names_graphs(directory):
+        asserted = asserted.select("s", "p", "o").distinct()
     with stages.stage("close the schema") as stage:
         specialized = specialize(spark, program, asserted, txn.read_terms(spark))
         stage.rows = len(specialized.schema)
@@ -216,7 +217,7 @@ def _count(
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
         inferred = txn.read_facts(spark, "derived").where("not asserted").count()
         triples = _rows(asserted)
-        if _nulls(asserted, "g") != triples:
+        if _names_graphs(asserted):
             triples = txn.read_facts(spark, "asserted").select("s", "p", "o").distinct().count()
         rejected = 0
         if reading.on_error == "skip" and reading.faults.total:
@@ -236,6 +237,11 @@ def _count(
 def _rows(directory: Path) -> int:
     """Return the rows of the Parquet files in a directory, from their footers."""
     return sum(pq.read_metadata(file).num_rows for file in data_files(directory))
+
+
+def _names_graphs(asserted: Path) -> bool:
+    """Say whether any asserted row is in a named graph, so that a triple may stand in several."""
+    return _nulls(asserted, "g") != _rows(asserted)
 
 
 def _nulls(directory: Path, column: str) -> int:
