@@ -94,7 +94,52 @@ class Negation:
         return tuple(element for element in self.body if isinstance(element, Atom))
 
 
-BodyElement: TypeAlias = Atom | Filter | Assignment | Negation
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`SOME ?member IN ?list`: one solution per member of an RDF list."""
+
+    member: Variable
+    list: Slot
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`PAIR ?first ?second IN ?list`: one solution per two places of an RDF list, in its order."""
+
+    first: Variable
+    second: Variable
+    list: Slot
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """`EVERY ?member IN ?list { … }`: the patterns hold for each member; never of an empty list.
+
+    A variable that occurs nowhere else in the rule may have another value for each member.
+    """
+
+    member: Variable
+    list: Slot
+    body: tuple[Atom, ...]
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`CHAIN ?list FROM ?start TO ?end`: the properties in the list lead from start to end."""
+
+    list: Slot
+    start: Slot
+    end: Slot
+    position: Position = field(compare=False)
+
+
+ListCondition: TypeAlias = Member | Pair | Every | Chain
+"""Satura's extension of SPARQL-RL: conditions over RDF lists."""
+
+BodyElement: TypeAlias = Atom | Filter | Assignment | Negation | ListCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +147,8 @@ class Rule:
     """A rule. A blank node in the head stands for a fresh one per solution of the body.
 
     `id` is short and unique in its rule set; `iri` is the full name, if the rule was given one.
-    With `data` the body is matched against the given triples only (`WHERE DATA`).
+    With `data` the body is matched against the given triples only (`WHERE DATA`). With `false` the
+    head is empty and every solution of the body is a violation.
     """
 
     id: str
@@ -111,6 +157,7 @@ class Rule:
     position: Position = field(compare=False)
     iri: str | None = None
     data: bool = False
+    false: bool = False
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
