@@ -19,20 +19,14 @@ linear rules derive from it without passing through another schema fact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
-from satura.closure.program import TYPE, CompiledRule, Fact, Pattern, Program, Slot
-from satura.closure.schema import Relations, solve
-from satura.errors import UnsupportedError
+from satura.closure.program import TYPE, Fact, Program, Slot
+from satura.closure.specialize import Form, LinearForms, O, P, S
 
-S: Final = "S"
-P: Final = "P"
-O: Final = "O"  # noqa: E741
 SYMBOLS: Final = frozenset((S, P, O))
-
-Form = Pattern
 Forms = tuple[Form, ...]
 Key = TypeVar("Key", int, tuple[int, int])
 
@@ -104,107 +98,13 @@ def instantiate(form: Form, s: int, p: int, o: int) -> Fact:
     )  # type: ignore[return-value]
 
 
-@dataclass(slots=True)
-class _Specialized:
-    """Linear rules without their schema atoms, by what their pattern fixes."""
-
-    any: list[Form] = field(default_factory=list)
-    predicate: dict[int, list[Form]] = field(default_factory=dict)
-    object: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
-    subject: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
-    loop: dict[int, list[Form]] = field(default_factory=dict)
-
-    def predicates(self) -> set[int]:
-        keys = {p for p, _ in self.object} | {p for p, _ in self.subject}
-        return keys | set(self.predicate) | set(self.loop)
+class NotLinearError(Exception):
+    """Linear rules feed each other in a way that no table can hold; they have to be joined."""
 
 
-def build_consequences(program: Program, schema: Relations) -> Consequences:
-    """Specialize the linear rules to a closed schema and close them symbolically."""
-    specialized = _specialize(program, schema)
-    return _Builder(program, specialized).build()
-
-
-def _specialize(program: Program, schema: Relations) -> _Specialized:
-    """Put every solution of a rule's schema atoms into its pattern and its conclusions.
-
-    Which slots stay variables is the same for all solutions of a rule, so it is worked out once;
-    a hierarchy has millions of solutions.
-    """
-    out = _Specialized()
-    for rule in program.linear_rules:
-        names = sorted({slot for atom in rule.schema for slot in atom if isinstance(slot, str)})
-        pattern = rule.instance[0]
-        free = {
-            slot: place
-            for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
-            if isinstance(slot, str) and slot not in names
-        }
-        key = _slots(pattern, names, {name: name for name in free})
-        heads = [_slots(head, names, free) for head in rule.head]
-        for values in _solutions(rule, schema, names):
-            _target(out, rule, key(values)).extend([head(values) for head in heads])
-    return out
-
-
-def _solutions(
-    rule: CompiledRule, schema: Relations, names: Sequence[str]
-) -> Iterable[tuple[int, ...]]:
-    """Return the values of `names` in every solution of the rule's schema atoms."""
-    if len(rule.schema) == 1:
-        s, p, o = rule.schema[0]
-        if isinstance(s, str) and isinstance(p, int) and isinstance(o, str) and s != o:
-            pairs = schema.pairs.get(p, ())
-            return pairs if list(names) == [s, o] else ((b, a) for a, b in pairs)
-    return (tuple(found[name] for name in names) for found in solve(rule.schema, schema, {}))
-
-
-def _slots(
-    pattern: Pattern, names: Sequence[str], places: Mapping[str, str]
-) -> Callable[[tuple[int, ...]], Pattern]:
-    """Return the function that fills a pattern: solved variables by value, others by place."""
-    (x, i), (y, j), (z, k) = (
-        (slot, None)
-        if isinstance(slot, int)
-        else (slot, names.index(slot))
-        if slot in names
-        else (places[slot], None)
-        for slot in pattern
-    )
-
-    def fill(values: tuple[int, ...]) -> Pattern:
-        return (
-            x if i is None else values[i],
-            y if j is None else values[j],
-            z if k is None else values[k],
-        )
-
-    return fill
-
-
-def _target(out: _Specialized, rule: CompiledRule, pattern: Pattern) -> list[Form]:
-    s, p, o = pattern
-    free_s, free_o = isinstance(s, str), isinstance(o, str)
-    if isinstance(p, int):
-        if free_s and free_o:
-            return (out.loop if s == o else out.predicate).setdefault(p, [])
-        if free_s and isinstance(o, int):
-            return out.object.setdefault((p, o), [])
-        if free_o and isinstance(s, int):
-            return out.subject.setdefault((p, s), [])
-    elif free_s and free_o and len({s, p, o}) == 3:
-        return out.any
-    raise refuse(rule, "a pattern with this mixture of constants and variables")
-
-
-def refuse(rule: CompiledRule, what: str) -> UnsupportedError:
-    """Name a rule that the consequence table cannot hold."""
-    return UnsupportedError(
-        "RULE-UNSUPPORTED", f"rule `{rule.id}`: {what} is not run on Spark yet",
-        "give the pattern a constant predicate",
-        source=rule.rule.position.source, line=rule.rule.position.line,
-        column=rule.rule.position.column,
-    )  # fmt: skip
+def build_consequences(program: Program, forms: LinearForms) -> Consequences:
+    """Close linear rules symbolically, or raise `NotLinearError`."""
+    return _Builder(program, forms).build()
 
 
 @dataclass(slots=True)
@@ -229,7 +129,7 @@ class _Rows:
 class _Builder:
     """Closes the forms of every signature; holds the indexes that this needs."""
 
-    def __init__(self, program: Program, rules: _Specialized) -> None:
+    def __init__(self, program: Program, rules: LinearForms) -> None:
         self.program = program
         self.rules = rules
         self.object_keys: dict[int, set[int]] = {TYPE: set(program.schema_classes)}
@@ -242,17 +142,9 @@ class _Builder:
     def build(self) -> Consequences:
         general, needs = self.expand((S, P, O))
         if needs:
-            raise UnsupportedError(
-                "RULE-UNSUPPORTED",
-                "a rule over every predicate concludes `rdf:type` of a class found in the data",
-                "give that rule a constant predicate",
-            )
+            raise NotLinearError("a rule over every predicate concludes `rdf:type` of a class found in the data")
         if self.rules.loop and self.expand((S, P, S))[0] - _rename(general, O, S):
-            raise UnsupportedError(
-                "RULE-UNSUPPORTED",
-                "a rule over every predicate feeds a rule that wants subject and object equal",
-                "give the first of them a constant predicate",
-            )
+            raise NotLinearError("a rule over every predicate feeds a rule that wants subject and object equal")
         rows = _Rows(general)
         for p in self.rules.predicates() | self.program.schema_predicates | {TYPE}:
             self._add_rows(rows, p)
@@ -288,7 +180,7 @@ class _Builder:
             both |= {(s, s) for s in further.get(S, ())}
         for s, o in both:
             if not self.expand((s, p, o))[0] <= rows.of(s, p, o):
-                raise self._mixed(p)
+                raise NotLinearError(f"subject and object of {p} matter at once")
 
     def expand(self, start: Form) -> tuple[set[Form], dict[str, set[int]]]:
         """Return all forms that follow from `start`, and by which values to tell cases apart.
@@ -330,10 +222,7 @@ class _Builder:
         yield rules.any
         if not isinstance(p, int):
             if p is not P:
-                raise UnsupportedError(
-                    "RULE-UNSUPPORTED", "a rule takes a predicate from a subject or object",
-                    "this is not run on Spark yet; give the conclusion a constant predicate",
-                )  # fmt: skip
+                raise NotLinearError("a rule takes a predicate from a subject or object")
             return
         yield rules.predicate.get(p, ())
         if isinstance(o, int):
@@ -359,12 +248,6 @@ class _Builder:
         picked = {key: self._pick(forms, schema) for key, forms in rows.items()}
         return {key: forms for key, forms in picked.items() if forms}
 
-    def _mixed(self, p: int) -> UnsupportedError:
-        return UnsupportedError(
-            "RULE-UNSUPPORTED",
-            f"what follows from `{self.program.names.get(p, p)}` depends on its subject and its "
-            "object at once, which is not run on Spark yet",
-        )
 
 
 def _rename(forms: Iterable[Form], symbol: str, value: Slot) -> set[Form]:

@@ -1,28 +1,26 @@
-"""A rule set made ready to run: constants as ids, atoms told apart into schema and instance.
+"""A rule set made ready to run: what its rules read of the schema, of lists, of the instances.
 
 Which atoms are *schema* follows from their vocabulary alone: a constant predicate such as
-`rdfs:subClassOf`, or `rdf:type` with a constant class such as `rdfs:Datatype`. Schema is small and
-lives on the driver; everything else is *instance* and lives in Spark. A rule is then
+`rdfs:subClassOf`, or `rdf:type` with a constant class such as `rdfs:Datatype`, and whatever leads
+to a list that a rule looks into. Schema is small and lives on the driver; everything else is
+*instance* and lives in Spark. Once the schema is known, a rule without instance atoms has been
+run, one with a single instance atom becomes rows of the consequence table, and one with more is
+joined in rounds.
 
-- a *schema rule* (no instance atom): run on the driver,
-- a *linear rule* (one instance atom): becomes rows of the consequence table,
-- a *term rule*: says something about every term of a certain form, wherever it occurs.
-
-Invariant: every rule of the set is one of these, or `compile_rules` refuses it by name and line.
+Here are only the data; `compiling` makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from satura.errors import UnsupportedError
-from satura.rules.expression import Expression, variables_of
-from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, RuleSet, Variable
+from satura.rules.expression import Expression
+from satura.rules.model import Assignment, Filter, Negation, Rule, Variable
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Term
-from satura.vocab import OWL, RDF, RDF_TYPE, RDFS, term
+from satura.vocab import OWL, OWL_SAME_AS, RDF, RDF_TYPE, RDFS, term
 
 Slot: TypeAlias = int | str
 """An id, or the name of a variable."""
@@ -30,6 +28,10 @@ Pattern: TypeAlias = tuple[Slot, Slot, Slot]
 Fact: TypeAlias = tuple[int, int, int]
 
 TYPE: Final = term_id(RDF_TYPE)
+SAME_AS: Final = term_id(OWL_SAME_AS)
+FIRST: Final = term_id(term(RDF, "first"))
+REST: Final = term_id(term(RDF, "rest"))
+NIL: Final = term_id(term(RDF, "nil"))
 
 SCHEMA_PREDICATES: Final = frozenset(
     [term(RDFS, name) for name in ("subClassOf", "subPropertyOf", "domain", "range")]
@@ -42,7 +44,8 @@ SCHEMA_PREDICATES: Final = frozenset(
             "qualifiedCardinality", "maxQualifiedCardinality", "minQualifiedCardinality",
             "onClass", "onDataRange", "intersectionOf", "unionOf", "complementOf", "oneOf",
             "hasKey", "propertyChainAxiom", "hasSelf", "datatypeComplementOf", "disjointUnionOf",
-            "onDatatype", "withRestrictions",
+            "onDatatype", "withRestrictions", "members", "distinctMembers", "sourceIndividual",
+            "assertionProperty", "targetIndividual", "targetValue",
         )
     ]
 )  # fmt: skip
@@ -57,8 +60,8 @@ SCHEMA_CLASSES: Final = frozenset(
             "Class", "Restriction", "ObjectProperty", "DatatypeProperty", "AnnotationProperty",
             "OntologyProperty", "FunctionalProperty", "InverseFunctionalProperty",
             "TransitiveProperty", "SymmetricProperty", "AsymmetricProperty", "ReflexiveProperty",
-            "IrreflexiveProperty", "AllDisjointClasses", "AllDisjointProperties", "DataRange",
-            "DeprecatedClass", "DeprecatedProperty",
+            "IrreflexiveProperty", "AllDisjointClasses", "AllDisjointProperties", "AllDifferent",
+            "NegativePropertyAssertion", "DataRange", "DeprecatedClass", "DeprecatedProperty",
         )
     ]
 )  # fmt: skip
@@ -66,14 +69,80 @@ SCHEMA_CLASSES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class FromList:
+    """One or two members of a list, whose names are bound: `SOME` and `PAIR`."""
+
+    names: tuple[str, ...]
+    list: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """Patterns that hold for every member of a list; `own` variables differ from member to member.
+
+    `CHAIN` is one too: its patterns, one per member, share the variable in between.
+    """
+
+    list: Slot
+    member: str
+    body: tuple[Pattern, ...]
+    own: frozenset[str]
+
+    def unroll(self, members: tuple[int, ...], number: int) -> list[Pattern]:
+        """Return the patterns for the members of one list; `number` keeps `own` names apart."""
+
+        def slot(value: Slot, i: int) -> Slot:
+            if value == self.member:
+                return members[i]
+            return f"{value}·{number}·{i}" if value in self.own else value
+
+        return [
+            (slot(s, i), slot(p, i), slot(o, i))
+            for i in range(len(members))
+            for s, p, o in self.body
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Properties of a list that lead from one term to another: `CHAIN`."""
+
+    list: Slot
+    start: Slot
+    end: Slot
+
+    def unroll(self, members: tuple[int, ...], number: int) -> list[Pattern]:
+        """Return one pattern per member, each starting where the last ended."""
+        stops = [self.start, *(f"·{number}·{i}" for i in range(1, len(members))), self.end]
+        return [(stops[i], p, stops[i + 1]) for i, p in enumerate(members)]
+
+
+Condition: TypeAlias = Filter | Assignment | Negation
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """A rule over ids: what it reads of the schema, of the instances, and what it concludes."""
+    """A rule over ids, its body sorted by where it is answered.
+
+    `schema` and `lists` are answered on the driver, and so are `tests`, filters over what those
+    bind. `instance` and `loops` (unrolled once the lists are known) are matched with the data,
+    `conditions` are tried on the solutions.
+    """
 
     id: str
     head: tuple[Pattern, ...]
     schema: tuple[Pattern, ...]
     instance: tuple[Pattern, ...]
     rule: Rule = field(compare=False)
+    lists: tuple[FromList, ...] = ()
+    loops: tuple[ForEach | Along, ...] = ()
+    tests: tuple[Filter, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def is_schema(self) -> bool:
+        """Whether the driver alone can run it."""
+        return not (self.instance or self.loops or self.conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +156,53 @@ class TermRule:
 
 
 @dataclass(frozen=True, slots=True)
+class LiteralRule:
+    """A rule about every literal (or two of them) of the data, and perhaps some schema.
+
+    `variables` are those that stand for literals.
+    """
+
+    id: str
+    variables: tuple[str, ...]
+    rule: CompiledRule
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Rules that are run together: `once` first and once, then `general` to the fixpoint."""
+
+    once: tuple[CompiledRule, ...]
+    general: tuple[CompiledRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
-    """A rule set ready to run; `names` gives the text of every constant in it."""
+    """A rule set ready to run; `names` gives the text of every constant in it.
+
+    `preliminary` rules read what is given only. With `equality` the rules of `owl:sameAs` have
+    been taken out, and whoever runs the program works with representatives. A `plain` program has
+    no schema: all its rules are in `strata` and are joined, however few atoms they have.
+    """
 
     name: str
     schema_rules: tuple[CompiledRule, ...]
-    linear_rules: tuple[CompiledRule, ...]
+    strata: tuple[Stratum, ...]
+    preliminary: tuple[CompiledRule, ...]
+    false_rules: tuple[CompiledRule, ...]
     term_rules: tuple[TermRule, ...]
+    literal_rules: tuple[LiteralRule, ...]
     data: frozenset[Fact]
     schema_predicates: frozenset[int]
     schema_classes: frozenset[int]
     names: Mapping[int, Term]
+    equality: bool = False
+    plain: bool = False
+    reads_lists: bool = False
+
+    @property
+    def instance_rules(self) -> tuple[CompiledRule, ...]:
+        """The rules of the first stratum that go to the fixpoint."""
+        return self.strata[0].general if self.strata else ()
 
     def is_schema(self, pattern: Pattern) -> bool:
         """Say whether a fact (or a pattern with enough constants) belongs to the schema."""
@@ -105,120 +210,53 @@ class Program:
             pattern[1] == TYPE and pattern[2] in self.schema_classes
         )
 
+    def rewritten(self, representative: Mapping[int, int]) -> Program:
+        """Return the program with every constant replaced by its representative.
 
-def compile_rules(rules: RuleSet) -> Program:
-    """Turn a rule set into a program, or refuse what cannot be run yet, by name and line."""
-    term_rules, others = _take_term_rules(rules.rules)
-    compiled = [_compile(rule) for rule in others]
-    schema = [p for rule in compiled for p in rule.schema]
-    names = {term_id(text): text for triple in rules.data for text in triple} | {
-        term_id(slot): slot
-        for rule in rules.rules
-        for atom in (*rule.atoms, *rule.head)
-        for slot in atom.slots
-        if isinstance(slot, str)
-    }
-    names[TYPE] = RDF_TYPE
-    return Program(
-        name=rules.name,
-        schema_rules=tuple(rule for rule in compiled if not rule.instance),
-        linear_rules=tuple(rule for rule in compiled if rule.instance),
-        term_rules=tuple(term_rules),
-        data=frozenset((term_id(s), term_id(p), term_id(o)) for s, p, o in rules.data),
-        schema_predicates=frozenset(p for _, p, _ in schema if isinstance(p, int) and p != TYPE),
-        schema_classes=frozenset(o for _, p, o in schema if p == TYPE and isinstance(o, int)),
-        names=names,
-    )
+        Nothing changes unless somebody equates terms of the vocabulary itself.
+        """
+        if not any(constant in representative for constant in self.names):
+            return self
 
+        def slot(value: Slot) -> Slot:
+            return representative.get(value, value) if isinstance(value, int) else value
 
-def is_schema_atom(atom: Atom) -> bool:
-    """Say whether a rule's atom reads schema."""
-    if atom.p == RDF_TYPE:
-        return atom.o in SCHEMA_CLASSES
-    return atom.p in SCHEMA_PREDICATES
+        def patterns(many: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+            return tuple((slot(s), slot(p), slot(o)) for s, p, o in many)
 
-
-def _compile(rule: Rule) -> CompiledRule:
-    unsupported: list[tuple[Sequence[Filter | Negation | Assignment], str]] = [
-        (rule.filters, "`FILTER`"),
-        (rule.negations, "`NOT`"),
-        (rule.assignments, "`SET`"),
-    ]
-    for elements, construct in unsupported:
-        if elements:
-            raise _refuse(
-                rule, f"{construct} is not run on Spark yet", line=elements[0].position.line
+        def rule(one: CompiledRule) -> CompiledRule:
+            return replace(
+                one,
+                head=patterns(one.head),
+                schema=patterns(one.schema),
+                instance=patterns(one.instance),
+                loops=tuple(
+                    replace(x, body=patterns(x.body)) if isinstance(x, ForEach) else x
+                    for x in one.loops
+                ),
             )
-    if rule.once:
-        raise _refuse(rule, "a blank node in a head is not run on Spark yet")
-    if rule.data:
-        raise _refuse(rule, "`WHERE DATA` is not run on Spark yet")
-    schema = tuple(_pattern(atom) for atom in rule.atoms if is_schema_atom(atom))
-    instance = tuple(_pattern(atom) for atom in rule.atoms if not is_schema_atom(atom))
-    if len(instance) > 1:
-        raise _refuse(
-            rule, f"it joins {len(instance)} instance patterns, which is not run on Spark yet"
+
+        def rules(many: tuple[CompiledRule, ...]) -> tuple[CompiledRule, ...]:
+            return tuple(rule(one) for one in many)
+
+        def ids(many: frozenset[int]) -> frozenset[int]:
+            return frozenset(representative.get(value, value) for value in many)
+
+        return replace(
+            self,
+            schema_rules=rules(self.schema_rules),
+            strata=tuple(Stratum(rules(x.once), rules(x.general)) for x in self.strata),
+            preliminary=rules(self.preliminary),
+            false_rules=rules(self.false_rules),
+            term_rules=tuple(replace(x, head=patterns(x.head)) for x in self.term_rules),
+            literal_rules=tuple(replace(x, rule=rule(x.rule)) for x in self.literal_rules),
+            data=frozenset(ground(fact, representative) for fact in self.data),
+            schema_predicates=ids(self.schema_predicates),
+            schema_classes=ids(self.schema_classes),
         )
-    if not rule.atoms:
-        raise _refuse(rule, "a rule without patterns is not run on Spark yet; use `DATA`")
-    return CompiledRule(
-        rule.id, tuple(_pattern(atom) for atom in rule.head), schema, instance, rule
-    )
 
 
-def _pattern(atom: Atom) -> Pattern:
-    s, p, o = (slot.name if isinstance(slot, Variable) else term_id(slot) for slot in atom.slots)
-    return s, p, o
-
-
-def _refuse(rule: Rule, why: str, *, line: int | None = None) -> UnsupportedError:
-    return UnsupportedError(
-        "RULE-UNSUPPORTED", f"rule `{rule.id}`: {why}",
-        "`satura rules lint` accepts it; leave the rule out to materialize with the others",
-        source=rule.position.source, line=line or rule.position.line, column=rule.position.column,
-    )  # fmt: skip
-
-
-def _take_term_rules(rules: Iterable[Rule]) -> tuple[list[TermRule], list[Rule]]:
-    """Take out the triples of rules that filter the subject, the predicate and the object alike.
-
-    One such rule alone would need to know the position of a term; the three together do not, and
-    the dictionary of all terms answers them.
-    """
-    groups: dict[object, dict[str, tuple[Rule, TermRule]]] = {}
-    others: list[Rule] = []
-    for rule in rules:
-        found = _as_term_rule(rule)
-        if found is None:
-            others.append(rule)
-        else:
-            position, shape, term_rule = found
-            groups.setdefault(shape, {})[position] = (rule, term_rule)
-    taken: list[TermRule] = []
-    for group in groups.values():
-        if set(group) == {"s", "p", "o"}:
-            taken.append(group["s"][1])
-        else:
-            others += [rule for rule, _ in group.values()]
-    return taken, others
-
-
-def _as_term_rule(rule: Rule) -> tuple[str, object, TermRule] | None:
-    if len(rule.body) != 1 + len(rule.filters) or len(rule.atoms) != 1 or not rule.filters:
-        return None
-    atom = rule.atoms[0]
-    read = frozenset[Variable]().union(*(variables_of(f.expression) for f in rule.filters))
-    if len(atom.variables) != 3 or len(read) != 1:
-        return None
-    (variable,) = read
-    if any(not head.variables <= read for head in rule.head):
-        return None
-    position = "spo"[atom.slots.index(variable)]
-    # The same rule for another position differs only in the name of its variable.
-    shape = (
-        tuple(str(f.expression).replace(str(variable), "?") for f in rule.filters),
-        tuple(str(head).replace(str(variable), "?") for head in rule.head),
-    )
-    head = tuple(_pattern(h) for h in rule.head)
-    condition = tuple(f.expression for f in rule.filters)
-    return position, shape, TermRule(rule.id, variable, condition, head)
+def ground(fact: Fact, representative: Mapping[int, int]) -> Fact:
+    """Return a fact with every term replaced by its representative."""
+    s, p, o = fact
+    return representative.get(s, s), representative.get(p, p), representative.get(o, o)

@@ -8,10 +8,26 @@ Invariant: `close_schema` returns its input and everything the schema rules deri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
-from satura.closure.program import CompiledRule, Fact, Pattern, Program, Slot
+from satura.closure.program import (
+    FIRST,
+    NIL,
+    REST,
+    CompiledRule,
+    Fact,
+    FromList,
+    Pattern,
+    Program,
+    Slot,
+)
 from satura.closure.transitive import close_transitively
+from satura.rules.evaluate import Context, is_true
+from satura.rules.expression import variables_of
+from satura.rules.lists import sequences
+from satura.rules.model import Variable
+from satura.terms.ntriples import Term
 
 Binding = dict[str, int]
 
@@ -68,6 +84,12 @@ class Relations:
                 if s != o or left == right:
                     yield left, p, right
 
+    def lists(self, head: int) -> Iterator[tuple[int, ...]]:
+        """Yield the members of the list that begins at a cell; of each, if it is several."""
+        firsts = self._index(self._by_subject, FIRST, 0)
+        rests = self._index(self._by_subject, REST, 0)
+        return sequences(head, lambda x: firsts.get(x, ()), lambda x: rests.get(x, ()), NIL)
+
     def _index(
         self, indexes: dict[int, dict[int, list[int]]], p: int, side: int
     ) -> Mapping[int, Sequence[int]]:
@@ -79,7 +101,22 @@ class Relations:
         return indexes[p]
 
 
-def close_schema(program: Program, facts: Iterable[Fact]) -> Relations:
+class Texts:
+    """The texts of terms that conditions on the driver look at; fetched when first needed."""
+
+    def __init__(self, fetch: Callable[[Collection[int]], Mapping[int, Term]]) -> None:
+        self._fetch = fetch
+        self._known: dict[int, Term] = {}
+
+    def of(self, ids: Collection[int]) -> Mapping[int, Term]:
+        """Return the text of each id."""
+        missing = {term for term in ids if term not in self._known}
+        if missing:
+            self._known.update(self._fetch(missing))
+        return self._known
+
+
+def close_schema(program: Program, facts: Iterable[Fact], texts: Texts) -> Relations:
     """Close facts under the schema rules of a program.
 
     Each round applies every rule with one of its atoms matched by a new fact only.
@@ -96,17 +133,70 @@ def close_schema(program: Program, facts: Iterable[Fact]) -> Relations:
         ]
         new += known.add(closed)
         delta = Relations(new)
-        new = known.add([fact for rule in rules for fact in _fire(rule, delta, known)])
+        new = known.add([fact for rule in rules for fact in _fire(rule, delta, known, texts)])
     return known
 
 
-def _fire(rule: CompiledRule, delta: Relations, known: Relations) -> Iterator[Fact]:
+def _fire(
+    rule: CompiledRule, delta: Relations, known: Relations, texts: Texts
+) -> Iterator[Fact]:
+    if rule.lists and (FIRST in delta.pairs or REST in delta.pairs):
+        # A list may have become complete; which rules it concerns is not worth finding out.
+        for binding in solutions(rule, known, texts):
+            yield from (ground(head, binding) for head in rule.head)
+        return
     for pivot, pattern in enumerate(rule.schema):
         rest = rule.schema[:pivot] + rule.schema[pivot + 1 :]
-        for fact in list(delta.match(pattern)):
-            for binding in solve(rest, known, bind(pattern, fact, {})):
-                for head in rule.head:
-                    yield ground(head, binding)
+        starts = [bind(pattern, fact, {}) for fact in delta.match(pattern)]
+        for binding in solutions(rule, known, texts, rest, starts):
+            yield from (ground(head, binding) for head in rule.head)
+
+
+def solutions(
+    rule: CompiledRule,
+    known: Relations,
+    texts: Texts,
+    patterns: Sequence[Pattern] | None = None,
+    starts: Iterable[Binding] = ({},),
+) -> Iterator[Binding]:
+    """Yield what the schema, the lists and the tests of a rule leave of its variables' values."""
+    wanted = rule.schema if patterns is None else patterns
+    found = (solved for start in starts for solved in solve(wanted, known, start))
+    for condition in rule.lists:
+        found = _members(condition, known, found)
+    return _passing(rule, list(found), texts) if rule.tests else found
+
+
+def _members(
+    condition: FromList, known: Relations, bindings: Iterable[Binding]
+) -> Iterator[Binding]:
+    for binding in bindings:
+        head = binding[condition.list] if isinstance(condition.list, str) else condition.list
+        for members in known.lists(head):
+            for values in combinations(members, len(condition.names)):
+                extended = dict(binding)
+                if all(
+                    extended.setdefault(name, value) == value
+                    for name, value in zip(condition.names, values, strict=True)
+                ):
+                    yield extended
+
+
+def _passing(
+    rule: CompiledRule, bindings: Sequence[Binding], texts: Texts
+) -> Iterator[Binding]:
+    for test in rule.tests:
+        names = [variable.name for variable in variables_of(test.expression)]
+        text = texts.of({binding[name] for binding in bindings for name in names})
+        context = Context()
+        bindings = [
+            binding
+            for binding in bindings
+            if is_true(
+                test.expression, {Variable(name): text[binding[name]] for name in names}, context
+            )
+        ]
+    return iter(bindings)
 
 
 def solve(patterns: Sequence[Pattern], known: Relations, binding: Binding) -> Iterator[Binding]:
@@ -114,9 +204,16 @@ def solve(patterns: Sequence[Pattern], known: Relations, binding: Binding) -> It
     if not patterns:
         yield binding
         return
-    pattern = fill(patterns[0], binding)
+    # The pattern with the fewest unknowns first: it has the fewest matches.
+    best = min(range(len(patterns)), key=lambda i: _unknowns(patterns[i], binding))
+    pattern = fill(patterns[best], binding)
+    rest = [*patterns[:best], *patterns[best + 1 :]]
     for fact in known.match(pattern):
-        yield from solve(patterns[1:], known, bind(pattern, fact, binding))
+        yield from solve(rest, known, bind(pattern, fact, binding))
+
+
+def _unknowns(pattern: Pattern, binding: Binding) -> int:
+    return sum(isinstance(slot, str) and slot not in binding for slot in pattern)
 
 
 def bind(pattern: Pattern, fact: Fact, binding: Binding) -> Binding:

@@ -1,0 +1,261 @@
+"""Rules specialized to a closed schema: what is left reads instances only.
+
+Every solution of a rule's schema atoms, lists and tests is put into the rest of the rule. With one
+pattern left it is *linear* and goes to the consequence table; with more, or with conditions that
+look inside terms, it is joined. Joined rules of the same build share one `Shape`: constants become
+parameters, so that seven restrictions are one join with a table of seven rows, not seven joins.
+
+Invariant: linear forms and shapes together fire exactly when the rules of the program do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Final
+
+from satura.closure.program import TYPE, CompiledRule, Condition, Pattern, Slot
+from satura.closure.schema import Binding, Relations, Texts, fill, solutions
+
+S: Final = "S"
+P: Final = "P"
+O: Final = "O"  # noqa: E741
+
+Form = Pattern
+Row = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class LinearForms:
+    """Linear rules without their schema atoms, by what their pattern fixes."""
+
+    any: list[Form] = field(default_factory=list)
+    predicate: dict[int, list[Form]] = field(default_factory=dict)
+    object: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
+    subject: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
+    loop: dict[int, list[Form]] = field(default_factory=dict)
+
+    def predicates(self) -> set[int]:
+        """Return the predicates that some pattern fixes."""
+        keys = {p for p, _ in self.object} | {p for p, _ in self.subject}
+        return keys | set(self.predicate) | set(self.loop)
+
+    def target(self, pattern: Pattern) -> list[Form] | None:
+        """Return the list that a pattern's conclusions go to, or None if there is none for it."""
+        s, p, o = pattern
+        free_s, free_o = isinstance(s, str), isinstance(o, str)
+        if isinstance(p, int):
+            if free_s and free_o:
+                return (self.loop if s == o else self.predicate).setdefault(p, [])
+            if free_s and isinstance(o, int):
+                return self.object.setdefault((p, o), [])
+            if free_o and isinstance(s, int):
+                return self.subject.setdefault((p, s), [])
+        elif free_s and free_o and len({s, p, o}) == 3:
+            return self.any
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Joined rules of one build: patterns over variables, parameters and constants.
+
+    `rows` holds, for each instance of the shape, the number of its rule and the values of
+    `parameters`, with how many solutions of the schema lead to it.
+    """
+
+    body: tuple[Pattern, ...]
+    head: tuple[Pattern, ...]
+    parameters: tuple[str, ...]
+    rows: Mapping[Row, int]
+    rules: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
+    source: CompiledRule | None = None
+
+    def values(self, slot: Slot) -> set[int] | None:
+        """Return the ids a slot can have, or None for a variable."""
+        if isinstance(slot, int):
+            return {slot}
+        if slot in self.parameters:
+            at = self.parameters.index(slot) + 1
+            return {row[at] for row in self.rows}
+        return None
+
+
+@dataclass(slots=True)
+class Specialized:
+    """What a set of rules is under one schema."""
+
+    linear: LinearForms
+    shapes: list[Shape]
+
+
+def specialize(
+    rules: Iterable[CompiledRule], schema: Relations, texts: Texts, *, linear: bool = True
+) -> Specialized:
+    """Put every solution of the schema into the rules. Without `linear`, all rules are joined."""
+    forms = LinearForms()
+    shapes = _Shapes()
+    for rule in rules:
+        if linear and len(rule.instance) == 1 and not rule.loops and not rule.conditions:
+            _specialize_linear(rule, schema, texts, forms, shapes)
+            continue
+        named = bool(rule.conditions)
+        for binding, patterns in instances(rule, schema, texts):
+            body = [fill(pattern, binding) for pattern in patterns]
+            target = forms.target(body[0]) if linear and len(body) == 1 and not named else None
+            if target is not None:
+                target.extend(_forms(body[0], rule.head, binding))
+            elif named:
+                shapes.add_named(rule, patterns, binding)
+            else:
+                shapes.add(rule.id, body, [fill(head, binding) for head in rule.head])
+    return Specialized(forms, shapes.done())
+
+
+def named_shapes(
+    rules: Iterable[CompiledRule], schema: Relations, texts: Texts
+) -> list[Shape]:
+    """Return the shapes of rules whose variables keep their names, as witnesses need."""
+    shapes = _Shapes()
+    for rule in rules:
+        for binding, body in instances(rule, schema, texts):
+            shapes.add_named(rule, body, binding)
+    return shapes.done()
+
+
+def instances(
+    rule: CompiledRule, schema: Relations, texts: Texts
+) -> Iterator[tuple[Binding, list[Pattern]]]:
+    """Yield each solution of a rule's schema, with the patterns to fill in, lists unrolled."""
+    for binding in solutions(rule, schema, texts):
+        choices = []
+        for loop in rule.loops:
+            head = binding[loop.list] if isinstance(loop.list, str) else loop.list
+            choices.append([members for members in schema.lists(head) if members])
+        for chosen in product(*choices):
+            body = list(rule.instance)
+            for number, (loop, members) in enumerate(zip(rule.loops, chosen, strict=True)):
+                body += loop.unroll(members, number)
+            yield binding, body
+
+
+def _forms(pattern: Pattern, heads: Sequence[Pattern], binding: Binding) -> Iterator[Form]:
+    places: dict[Slot, Slot] = {
+        slot: place
+        for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
+        if isinstance(slot, str)
+    }
+    for head in heads:
+        s, p, o = (places.get(slot, slot) for slot in fill(head, binding))
+        yield s, p, o
+
+
+class _Shapes:
+    """Collects shapes by build."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, tuple[Shape, dict[Row, int], dict[str, int]]] = {}
+
+    def add(self, rule: str, body: Sequence[Pattern], heads: Sequence[Pattern]) -> None:
+        """Add an instance, its variables and constants renamed in order of appearance."""
+        variables: dict[str, str] = {}
+        values: dict[int, str] = {}
+
+        def rename(slot: Slot) -> Slot:
+            if isinstance(slot, int):
+                return values.setdefault(slot, f"c{len(values)}")
+            return variables.setdefault(slot, f"v{len(variables)}")
+
+        def pattern(atom: Pattern) -> Pattern:
+            s, p, o = atom
+            return rename(s), TYPE if p == TYPE else rename(p), rename(o)
+
+        made = tuple(map(pattern, body)), tuple(map(pattern, heads))
+        self._count(made, rule, Shape(*made, tuple(values.values()), {}, ()), tuple(values))
+
+    def add_named(self, rule: CompiledRule, body: Sequence[Pattern], binding: Binding) -> None:
+        """Add an instance whose variables keep their names; those of the schema are parameters."""
+        parameters, made = tuple(sorted(binding)), tuple(body)
+        shape = Shape(made, rule.head, parameters, {}, (), rule.conditions, rule)
+        self._count((rule.id, made), rule.id, shape, tuple(binding[name] for name in parameters))
+
+    def _count(self, key: object, rule: str, shape: Shape, values: tuple[int, ...]) -> None:
+        _, rows, rules = self._found.setdefault(key, (shape, {}, {}))
+        row = (rules.setdefault(rule, len(rules)), *values)
+        rows[row] = rows.get(row, 0) + 1
+
+    def done(self) -> list[Shape]:
+        return [
+            Shape(
+                shape.body, shape.head, shape.parameters, rows, tuple(rules),
+                shape.conditions, shape.source,
+            )
+            for shape, rows, rules in self._found.values()
+        ]  # fmt: skip
+
+
+def _specialize_linear(
+    rule: CompiledRule, schema: Relations, texts: Texts, out: LinearForms, shapes: _Shapes
+) -> None:
+    """Specialize a rule with one instance pattern.
+
+    Which slots stay variables is the same for all solutions of a rule, so it is worked out once;
+    a hierarchy has millions of solutions.
+    """
+    names = sorted(
+        {slot for atom in rule.schema for slot in atom if isinstance(slot, str)}
+        | {name for condition in rule.lists for name in condition.names}
+    )
+    pattern = rule.instance[0]
+    free = {
+        slot: place
+        for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
+        if isinstance(slot, str) and slot not in names
+    }
+    key = _slots(pattern, names, {name: name for name in free})
+    heads = [_slots(head, names, free) for head in rule.head]
+    for values in _values(rule, schema, texts, names):
+        target = out.target(key(values))
+        if target is not None:
+            target.extend([head(values) for head in heads])
+        else:
+            binding = dict(zip(names, values, strict=True))
+            shapes.add(rule.id, [key(values)], [fill(head, binding) for head in rule.head])
+
+
+def _values(
+    rule: CompiledRule, schema: Relations, texts: Texts, names: Sequence[str]
+) -> Iterable[tuple[int, ...]]:
+    """Return the values of `names` in every solution of the rule's schema."""
+    if len(rule.schema) == 1 and not rule.lists and not rule.tests:
+        s, p, o = rule.schema[0]
+        if isinstance(s, str) and isinstance(p, int) and isinstance(o, str) and s != o:
+            pairs = schema.pairs.get(p, ())
+            return pairs if list(names) == [s, o] else ((b, a) for a, b in pairs)
+    found = solutions(rule, schema, texts)
+    return (tuple(binding[name] for name in names) for binding in found)
+
+
+def _slots(
+    pattern: Pattern, names: Sequence[str], places: Mapping[str, str]
+) -> Callable[[tuple[int, ...]], Pattern]:
+    """Return the function that fills a pattern: solved variables by value, others by place."""
+    (x, i), (y, j), (z, k) = (
+        (slot, None)
+        if isinstance(slot, int)
+        else (slot, names.index(slot))
+        if slot in names
+        else (places[slot], None)
+        for slot in pattern
+    )
+
+    def fill_in(values: tuple[int, ...]) -> Pattern:
+        return (
+            x if i is None else values[i],
+            y if j is None else values[j],
+            z if k is None else values[k],
+        )
+
+    return fill_in
