@@ -19,6 +19,7 @@ from satura.reference import Facts, solve
 from satura.rules.evaluate import Context
 from satura.rules.model import Atom, RuleSet, Variable
 from satura.rules.reader import read_rules
+from satura.rules.scope import local_variables
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Triple
 
@@ -98,7 +99,7 @@ def trace(rules: RuleSet, asserted: Iterable[Triple], triple: Triple) -> Explana
     while triple not in facts.triples:
         new: dict[Triple, Step] = {}
         for rule in rules:
-            for solution in solve(rule.body, {}, facts, facts, context):
+            for solution in solve(rule.body, {}, facts, facts, context, local_variables(rule)):
                 premises = tuple(_ground(atom, solution) for atom in rule.atoms)
                 for head in rule.head:
                     conclusion = _ground(head, solution)

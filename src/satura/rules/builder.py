@@ -16,25 +16,29 @@ from lark import Token
 
 from satura.errors import ParseError, UnsupportedError
 from satura.rules.expression import ARITY, CASTS, Call, Constant, Expression
+from satura.rules.lists import FIRST, NIL, REST
 from satura.rules.model import (
     Assignment,
     Atom,
     BodyElement,
+    Chain,
+    Every,
     Filter,
+    ListCondition,
+    Member,
     Negation,
+    Pair,
     Rule,
     Slot,
     Variable,
 )
-from satura.rules.names import NIL, Names
+from satura.rules.names import Names
 from satura.rules.syntax import ParseTree
 from satura.terms.ntriples import Triple
-from satura.vocab import RDF, RDF_TYPE
+from satura.vocab import RDF_TYPE
 
 Place = Literal["data", "head", "body"]
 
-FIRST: Final = f"<{RDF}first>"
-REST: Final = f"<{RDF}rest>"
 BINARY: Final = {"or_expression": "||", "and_expression": "&&"}
 
 
@@ -182,6 +186,7 @@ def build_rule(tree: ParseTree, names: Names, *, rule_id: str) -> Rule:
         position=names.position(tree),
         iri=iri,
         data=_has_data(tree),
+        false=head_tree.data == "false_head",
     )
 
 
@@ -198,6 +203,8 @@ def _add_body(block: Block, tree: ParseTree) -> None:
             block.elements.append(
                 Assignment(block.variable(variable), build_expression(expression, block), position)
             )
+        elif node.data != "negation":
+            block.elements.append(_build_list_condition(node, block))
         else:
             inner = Block(block.names, "body", taken=block.taken)
             inner.blanks = block.blanks
@@ -205,6 +212,24 @@ def _add_body(block: Block, tree: ParseTree) -> None:
             block.taken |= inner.taken
             elements = tuple(e for e in inner.elements if isinstance(e, Atom | Filter))
             block.elements.append(Negation(elements, _has_data(node), position))
+
+
+def _build_list_condition(tree: ParseTree, block: Block) -> ListCondition:
+    position = block.names.position(tree)
+    nodes = list(_subtrees(tree))
+    if tree.data == "chain":
+        sequence, start, end = map(block.slot, nodes)
+        return Chain(sequence, start, end, position)
+    first = block.variable(nodes[0])
+    if tree.data == "member":
+        return Member(first, block.slot(nodes[1]), position)
+    if tree.data == "pair":
+        return Pair(first, block.variable(nodes[1]), block.slot(nodes[2]), position)
+    inner = Block(block.names, "body", taken=block.taken)
+    inner.blanks = block.blanks
+    inner.add_triples(nodes[2])
+    block.taken |= inner.taken
+    return Every(first, block.slot(nodes[1]), inner.atoms, position)
 
 
 def build_expression(tree: ParseTree | Token, block: Block) -> Expression:

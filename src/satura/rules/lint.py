@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from satura.errors import ParseError, RuleError, SaturaError
-from satura.rules.model import Atom, Position, Rule
+from satura.rules.model import Atom, Filter, ListCondition, Position, Rule, Variable
 from satura.rules.names import Names
 from satura.rules.reader import Importer, Reading, read_import
+from satura.rules.scope import occurring_in
 from satura.rules.strata import stratify
 from satura.rules.syntax import parse
 from satura.terms.ntriples import is_literal
@@ -142,7 +143,8 @@ def _rule_warnings(names: Names, rule: Rule) -> Iterator[SaturaError]:
                 "such a conclusion can be read by rules but is no part of the result",
                 rule.position,
             )
-    groups = connected(rule.atoms)
+    links = [occurring_in(e) for e in rule.body if isinstance(e, Filter | ListCondition)]
+    groups = connected(rule.atoms, links)
     if len(groups) > 1:
         shown = " and ".join(f"`{group[0]}`" for group in groups[:3])
         yield _warning(
@@ -154,13 +156,16 @@ def _rule_warnings(names: Names, rule: Rule) -> Iterator[SaturaError]:
         )
 
 
-def connected(atoms: Sequence[Atom]) -> list[list[Atom]]:
-    """Return the atoms grouped so that groups share no variable; ground atoms are left out."""
-    groups: list[list[Atom]] = []
-    for atom in atoms:
-        if not atom.variables:
-            continue
-        joined = [g for g in groups if any(atom.variables & other.variables for other in g)]
-        groups = [g for g in groups if g not in joined]
-        groups.append([*(a for g in joined for a in g), atom])
-    return groups
+def connected(atoms: Sequence[Atom], links: Sequence[frozenset[Variable]] = ()) -> list[list[Atom]]:
+    """Return the atoms grouped so that groups share no variable; ground atoms are left out.
+
+    A link is a set of variables that some other element relates to each other.
+    """
+    groups: list[tuple[frozenset[Variable], list[Atom]]] = []
+    for variables, own in [*((a.variables, [a]) for a in atoms), *((link, []) for link in links)]:
+        joined = [group for group in groups if variables & group[0]]
+        groups = [group for group in groups if not variables & group[0]]
+        if variables:
+            together = variables.union(*(group[0] for group in joined))
+            groups.append((together, [*(a for group in joined for a in group[1]), *own]))
+    return [group for _, group in groups if group]

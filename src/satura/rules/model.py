@@ -142,6 +142,24 @@ ListCondition: TypeAlias = Member | Pair | Every | Chain
 BodyElement: TypeAlias = Atom | Filter | Assignment | Negation | ListCondition
 
 
+def bound_by(element: BodyElement) -> frozenset[Variable]:
+    """Return the variables that an element gives a value, if they have none."""
+    if isinstance(element, Atom):
+        return element.variables
+    if isinstance(element, Assignment):
+        return frozenset({element.variable})
+    if isinstance(element, Member):
+        return frozenset({element.member})
+    if isinstance(element, Pair):
+        return frozenset({element.first, element.second})
+    if isinstance(element, Every):
+        inner = (atom.variables for atom in element.body)
+        return frozenset[Variable]().union(*inner) - {element.member}
+    if isinstance(element, Chain):
+        return frozenset(s for s in (element.start, element.end) if isinstance(s, Variable))
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule. A blank node in the head stands for a fresh one per solution of the body.
@@ -161,7 +179,7 @@ class Rule:
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
-        """The triple patterns of the body, those inside `NOT` excepted."""
+        """The triple patterns of the body, those inside `NOT` and `EVERY` excepted."""
         return tuple(element for element in self.body if isinstance(element, Atom))
 
     @property
@@ -179,8 +197,12 @@ class Rule:
     @property
     def variables(self) -> frozenset[Variable]:
         """The variables the body binds: all that the head may use."""
-        bound = {variable for atom in self.atoms for variable in atom.variables}
-        return frozenset(bound | {assignment.variable for assignment in self.assignments})
+        return frozenset[Variable]().union(*map(bound_by, self.body))
+
+    @property
+    def lists(self) -> tuple[ListCondition, ...]:
+        """The conditions over RDF lists."""
+        return tuple(e for e in self.body if isinstance(e, Member | Pair | Every | Chain))
 
     @property
     def once(self) -> bool:

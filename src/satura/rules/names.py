@@ -16,12 +16,11 @@ from satura.errors import ParseError, RuleError, UnsupportedError, did_you_mean
 from satura.rules.model import Position
 from satura.rules.syntax import ParseTree, excerpt_of
 from satura.terms.ntriples import Term, canonical
-from satura.vocab import PREFIXES, RDF, XSD
+from satura.vocab import PREFIXES, XSD
 
 ESCAPES: Final = {
     "t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\",
 }  # fmt: skip
-NIL: Final = f"<{RDF}nil>"
 NUMBER_TYPES: Final = {"INTEGER": "integer", "DECIMAL": "decimal", "DOUBLE": "double"}
 
 

@@ -4,17 +4,24 @@ Rule R1 depends on R2 when a triple R2 may conclude could match a pattern of R1.
 *closed* if R1 must see everything R2 will ever conclude: the pattern stands inside `NOT`, or R1 is
 a run-once rule (it assigns, or makes blank nodes). A closed dependency inside a cycle has no
 meaning, so such a rule set is refused, and the cycle is shown. What is matched against the given
-triples only (`WHERE DATA`, `NOT DATA`) depends on no rule.
+triples only (`WHERE DATA`, `NOT DATA`) depends on no rule. A condition over a list reads the cells
+of any list, and `CHAIN` any property.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from satura.components import find_components
 from satura.errors import RuleError
-from satura.rules.model import Atom, Rule, RuleSet, Slot, Variable
+from satura.rules.lists import FIRST, REST
+from satura.rules.model import Atom, Chain, Every, Rule, RuleSet, Slot, Variable
+
+_A, _B, _C = (Variable(name) for name in "abc")
+_CELLS: Final = (Atom(_A, FIRST, _B), Atom(_A, REST, _B))
+_STEP: Final = Atom(_A, _B, _C)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,12 @@ def find_dependencies(rules: Sequence[Rule]) -> tuple[Dependency, ...]:
 def _read_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
     if not rule.data:
         yield from ((atom, False) for atom in rule.atoms)
+        for condition in rule.lists:
+            yield from ((atom, False) for atom in _CELLS)
+            if isinstance(condition, Every):
+                yield from ((atom, False) for atom in condition.body)
+            if isinstance(condition, Chain):
+                yield _STEP, False
         for negation in rule.negations:
             if not negation.data:
                 yield from ((atom, True) for atom in negation.atoms)

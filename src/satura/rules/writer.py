@@ -14,7 +14,12 @@ from satura.rules.model import (
     Assignment,
     Atom,
     BodyElement,
+    Chain,
+    Every,
     Filter,
+    ListCondition,
+    Member,
+    Pair,
     Rule,
     RuleSet,
     Slot,
@@ -41,9 +46,10 @@ def write_rules(rules: RuleSet) -> str:
 def write_rule(rule: Rule, prefixes: Prefixes = ()) -> str:
     """Return the text of one rule on one line."""
     name = f"{write_slot(f'<{rule.iri}>', prefixes)} " if rule.iri else ""
-    head = " . ".join(write_atom(atom, prefixes) for atom in rule.head)
+    atoms = " . ".join(write_atom(atom, prefixes) for atom in rule.head)
+    head = "false" if rule.false else f"{{ {atoms} }}"
     where = "WHERE DATA" if rule.data else "WHERE"
-    return f"RULE {name}{{ {head} }} {where} {{ {_elements(rule.body, prefixes)} }}"
+    return f"RULE {name}{head} {where} {{ {_elements(rule.body, prefixes)} }}"
 
 
 def write_atom(atom: Atom, prefixes: Prefixes = ()) -> str:
@@ -85,8 +91,24 @@ def _element(element: BodyElement, prefixes: Prefixes) -> str:
         return f"FILTER({write_expression(element.expression, prefixes)})"
     if isinstance(element, Assignment):
         return f"SET({element.variable} := {write_expression(element.expression, prefixes)})"
+    if isinstance(element, ListCondition):
+        return _list_condition(element, prefixes)
     keyword = "NOT DATA" if element.data else "NOT"
     return f"{keyword} {{ {_elements(element.body, prefixes)} }}"
+
+
+def _list_condition(condition: ListCondition, prefixes: Prefixes) -> str:
+    sequence = write_slot(condition.list, prefixes)
+    if isinstance(condition, Member):
+        return f"SOME {condition.member} IN {sequence}"
+    if isinstance(condition, Pair):
+        return f"PAIR {condition.first} {condition.second} IN {sequence}"
+    if isinstance(condition, Every):
+        inner = _elements(condition.body, prefixes)
+        return f"EVERY {condition.member} IN {sequence} {{ {inner} }}"
+    assert isinstance(condition, Chain)
+    start, end = (write_slot(slot, prefixes) for slot in (condition.start, condition.end))
+    return f"CHAIN {sequence} FROM {start} TO {end}"
 
 
 def write_expression(expression: Expression, prefixes: Prefixes = ()) -> str:
@@ -95,12 +117,15 @@ def write_expression(expression: Expression, prefixes: Prefixes = ()) -> str:
         return str(expression)
     if isinstance(expression, Constant):
         return write_slot(expression.term, prefixes)
-    return _call(expression, [write_expression(a, prefixes) for a in expression.arguments])
+    arguments = [write_expression(a, prefixes) for a in expression.arguments]
+    if is_iri(expression.function):
+        return f"{_shorten(expression.function, prefixes)}({', '.join(arguments)})"
+    return _call(expression, arguments)
 
 
 def _call(call: Call, arguments: list[str]) -> str:
     name = call.function
-    if name in ARITY or is_iri(name):
+    if name in ARITY:
         return f"{name}({', '.join(arguments)})"
     if name in ("IN", "NOT IN"):
         return f"({arguments[0]} {name} ({', '.join(arguments[1:])}))"
