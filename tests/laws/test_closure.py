@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from satura.closure.conditions import satisfying
+from satura.closure.compiling import compile_rules, is_schema_atom
 from satura.closure.local import apply_term_rule, close_locally
-from satura.closure.program import Program, compile_rules, is_schema_atom
+from satura.closure.program import Program
 from satura.errors import UnsupportedError
 from satura.reference import Facts, close, is_rdf, solve
 from satura.rules.evaluate import Context
@@ -31,8 +32,11 @@ def closed(program: Program, triples: Iterable[Triple]) -> dict[Triple, int]:
         for fact in apply_term_rule(rule, satisfying(rule, texts))
     ]
     facts = {(term_id(s), term_id(p), term_id(o)) for s, p, o in given}
-    found = close_locally(program, facts, about)
-    named = {(texts[s], texts[p], texts[o]): n for (s, p, o), n in found.items()}
+    found = close_locally(program, facts, about, texts)
+    named = {
+        (texts[s], texts[p], texts[o]): found.support.get((s, p, o), 0)
+        for s, p, o in found.expanded()
+    }
     return {triple: n for triple, n in named.items() if is_rdf(triple)}
 
 

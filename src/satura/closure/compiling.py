@@ -29,7 +29,7 @@ from satura.closure.program import (
     TermRule,
 )
 from satura.errors import UnsupportedError
-from satura.rules.expression import Call, variables_of
+from satura.rules.expression import SAME_VALUE, Call, conjuncts, variables_of
 from satura.rules.model import (
     Assignment,
     Atom,
@@ -47,7 +47,7 @@ from satura.rules.model import Slot as TermSlot
 from satura.rules.strata import stratify
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Term
-from satura.vocab import RDF_TYPE
+from satura.vocab import OWL_SAME_AS, RDF_TYPE
 
 
 def compile_rules(rules: RuleSet, *, plain: bool = False) -> Program:
@@ -62,7 +62,7 @@ def compile_rules(rules: RuleSet, *, plain: bool = False) -> Program:
     if not plain:
         equality, others = take_equality_rules(others)
     listed = {p for rule in others for p in _list_predicates(rule)}
-    compiled = {id(rule): _compile(rule, listed, plain) for rule in others}
+    compiled = {id(rule): _compile(rule, listed, plain, equality) for rule in others}
     literal_rules = [] if plain else [x for x in map(_as_literal_rule, compiled.values()) if x]
     about_literals = {x.rule.rule.id for x in literal_rules}
     rest = [rule for rule in compiled.values() if rule.id not in about_literals]
@@ -148,7 +148,9 @@ def _list_predicates(rule: Rule) -> set[TermSlot]:
     return found
 
 
-def _compile(rule: Rule, listed: set[TermSlot], plain: bool) -> CompiledRule:
+def _compile(
+    rule: Rule, listed: set[TermSlot], plain: bool, equality: bool
+) -> CompiledRule:
     looks = [x for x in rule.body if isinstance(x, Member | Pair | Every | Chain)]
     if plain and looks:
         raise _refuse(
@@ -174,15 +176,31 @@ def _compile(rule: Rule, listed: set[TermSlot], plain: bool) -> CompiledRule:
     known = {s for p in schema for s in p} | {n for x in lists for n in x.names}
     tests: list[Filter] = []
     conditions: list[Condition] = []
+    irreflexive = False
     for element in rule.body:
-        if isinstance(element, Filter) and driver and _reads(element) <= known:
+        if equality and isinstance(element, Filter) and _is_irreflexive(rule, element):
+            irreflexive = True
+        elif isinstance(element, Filter) and driver and _reads(element) <= known:
             tests.append(element)
         elif isinstance(element, Filter | Assignment | Negation):
             conditions.append(element)
     return CompiledRule(
         rule.id, tuple(_pattern(atom) for atom in rule.head), tuple(schema), tuple(instance), rule,
-        tuple(lists), tuple(loops), tuple(tests), tuple(conditions),
+        tuple(lists), tuple(loops), tuple(tests), tuple(conditions), irreflexive,
     )  # fmt: skip
+
+
+def _is_irreflexive(rule: Rule, element: Filter) -> bool:
+    """Say whether a filter only keeps a rule from concluding that a term equals itself.
+
+    Among representatives that is a comparison of ids, and needs no text.
+    """
+    if len(rule.head) != 1 or rule.head[0].p != OWL_SAME_AS:
+        return False
+    a, _, b = rule.head[0].slots
+    return element.expression in (
+        Call("!", (Call("SAMETERM", (x, y)),)) for x, y in ((a, b), (b, a))
+    )
 
 
 def _reads(element: Filter) -> set[Slot]:
@@ -242,12 +260,13 @@ def _as_literal_rule(rule: CompiledRule) -> LiteralRule | None:
     if not all(isinstance(x, Filter) for x in rule.conditions):
         return None
     filters = [x for x in rule.conditions if isinstance(x, Filter)]
+    parts = [part for x in filters for part in conjuncts(x.expression)]
     literals = {
-        x.expression.arguments[0].name
-        for x in filters
-        if isinstance(x.expression, Call)
-        and x.expression.function == "ISLITERAL"
-        and isinstance(x.expression.arguments[0], Variable)
+        part.arguments[0].name
+        for part in parts
+        if isinstance(part, Call)
+        and part.function == "ISLITERAL"
+        and isinstance(part.arguments[0], Variable)
     }
     used = [slot for pattern in rule.instance for slot in pattern]
     elsewhere = {slot for pattern in (*rule.head, *rule.schema) for slot in pattern}
@@ -259,6 +278,14 @@ def _as_literal_rule(rule: CompiledRule) -> LiteralRule | None:
         if any(isinstance(x, int) or x in elsewhere or used.count(x) > 1 for x in (s, p)):
             return None
         found.append(o)
+    if len(found) == 2:
+        # Any two literals would be too many; two of the same value are few.
+        pair = set(map(Variable, found))
+        if not any(
+            isinstance(x, Call) and x.function == SAME_VALUE and set(x.arguments) == pair
+            for x in parts
+        ):
+            return None
     return LiteralRule(rule.id, tuple(found), rule) if len(found) <= 2 else None
 
 

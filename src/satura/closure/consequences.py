@@ -19,7 +19,7 @@ linear rules derive from it without passing through another schema fact.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
@@ -65,15 +65,22 @@ class Table(NamedTuple):
         if not predicates:
             return self
 
-        def keep(forms: Forms) -> Forms:
-            return tuple(form for form in forms if form[1] not in predicates)
+        return self.map_forms(
+            lambda forms: tuple(form for form in forms if form[1] not in predicates)
+        )
+
+    def map_forms(self, change: Callable[[Forms], Forms]) -> Table:
+        """Change the forms of every row; rows left without any are dropped."""
+
+        def changed(rows: Mapping[Key, Forms]) -> dict[Key, Forms]:
+            return {key: kept for key, forms in rows.items() if (kept := change(forms))}
 
         return Table(
-            keep(self.any),
-            {key: keep(forms) for key, forms in self.predicate.items()},
-            {key: keep(forms) for key, forms in self.object.items()},
-            {key: keep(forms) for key, forms in self.subject.items()},
-            {key: keep(forms) for key, forms in self.loop.items()},
+            change(self.any),
+            changed(self.predicate),
+            changed(self.object),
+            changed(self.subject),
+            changed(self.loop),
         )
 
     def __bool__(self) -> bool:
@@ -142,9 +149,13 @@ class _Builder:
     def build(self) -> Consequences:
         general, needs = self.expand((S, P, O))
         if needs:
-            raise NotLinearError("a rule over every predicate concludes `rdf:type` of a class found in the data")
+            raise NotLinearError(
+                "a rule over every predicate concludes `rdf:type` of a class found in the data"
+            )
         if self.rules.loop and self.expand((S, P, S))[0] - _rename(general, O, S):
-            raise NotLinearError("a rule over every predicate feeds a rule that wants subject and object equal")
+            raise NotLinearError(
+                "a rule over every predicate feeds a rule that wants subject and object equal"
+            )
         rows = _Rows(general)
         for p in self.rules.predicates() | self.program.schema_predicates | {TYPE}:
             self._add_rows(rows, p)
@@ -247,7 +258,6 @@ class _Builder:
     def _pick_all(self, rows: Mapping[Key, set[Form]], schema: bool) -> dict[Key, Forms]:
         picked = {key: self._pick(forms, schema) for key, forms in rows.items()}
         return {key: forms for key, forms in picked.items() if forms}
-
 
 
 def _rename(forms: Iterable[Form], symbol: str, value: Slot) -> set[Form]:

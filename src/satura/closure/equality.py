@@ -107,4 +107,3 @@ class Equality:
 
     def _rank(self, term: int) -> tuple[bool, bool, bool, int]:
         return term != TYPE, term not in self._constants, term < 0, term
-

@@ -49,8 +49,7 @@ def solve_literals(
     context = Context()
     for chosen in _candidates(len(rule.variables), literals):
         solution = given | {
-            Variable(name): literals[key]
-            for name, key in zip(rule.variables, chosen, strict=True)
+            Variable(name): literals[key] for name, key in zip(rule.variables, chosen, strict=True)
         }
         if all(is_true(expression, solution, context) for expression in filters):
             yield binding | dict(zip(rule.variables, chosen, strict=True))

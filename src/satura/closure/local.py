@@ -14,7 +14,7 @@ from itertools import product
 from satura.closure.consequences import Table
 from satura.closure.equality import Equality
 from satura.closure.literals import literal_facts
-from satura.closure.memory import Facts, Joins
+from satura.closure.memory import join_in_memory
 from satura.closure.program import SAME_AS, Fact, Program, TermRule
 from satura.closure.saturate import Closed, Limits, Progress, saturate
 from satura.closure.schema import Texts, ground
@@ -59,7 +59,6 @@ class LocalBackend:
     literals: Mapping[int, Term]
     texts: Texts
     progress: Progress
-    roots: set[Fact] = field(default_factory=set)
     support: dict[Fact, int] = field(default_factory=dict)
     joins: Counter[Fact] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)
@@ -75,51 +74,31 @@ class LocalBackend:
         return [found for root in (*given, *roots) for found in table.of(root)]
 
     def join(self, closed: Closed, equality: Equality) -> bool:
-        """Run the joins, stopping at the first new equality or schema fact."""
-        derives, feeds = closed.consequences.derives, closed.consequences.feeds
-        earlier = {equality.rewrite(fact) for fact in self.joins}
+        """Run the joins over everything known."""
         same_as = equality.find(SAME_AS)
         equal = {(term, same_as, term) for term in equality.members}
         about = literal_facts(closed, self.literals, self.texts)
-        self.roots = {equality.rewrite(f) for f in (*self.asserted, *about)}
-        self.roots |= earlier | closed.roots | equal
-        self.joins, self.fired = Counter(), Counter()
-        facts = Facts()
-        new = facts.add(self._with_consequences(self.roots, derives), 0)
-        joins = Joins(closed.shapes)
-        number = 0
-        while new:
-            if closed.program.equality:
-                pairs = [(s, o) for s, p, o in new if p == same_as and s != o]
-                if equality.merge(pairs):
-                    # Whatever was concluded stays true, and is said of representatives next time.
-                    self.joins.update(dict.fromkeys(earlier, 1))
-                    return True
-            fired = list(joins.fire(facts, new, number))
-            for conclusion in fired:
-                self.joins[conclusion.fact] += conclusion.times
-                self.fired[conclusion.rule] += conclusion.times
-            found = {c.fact for c in fired} - facts.rounds.keys()
-            schema = {f for f in found if closed.program.is_schema(f)}
-            schema |= {f for fact in found for f in feeds.of(fact)}
-            if any(fact not in closed.schema for fact in schema):
-                self.joins.update(dict.fromkeys(schema | earlier, 1))
-                return True
-            self.roots |= found
-            number += 1
-            new = facts.add(self._with_consequences(found, derives), number)
-            self.progress.round(len(new), len(facts.rounds), 0.0)
-        self.support = dict.fromkeys(self.roots, 0)
-        for root in self.roots:
+        given = (*self.asserted, *about, *self.joins)
+        roots = {equality.rewrite(fact) for fact in given} | closed.roots | equal
+        derives = closed.consequences.derives
+        start = roots | {fact for root in roots for fact in derives.of(root)}
+        done = join_in_memory(closed, equality, start, self.progress)
+        earlier, self.joins, self.fired = self.joins, Counter(), Counter()
+        for (fact, rule), times in done.conclusions.items():
+            self.joins[fact] += times
+            self.fired[rule] += times
+        if done.again:
+            # Whatever was concluded stays true, and is said of representatives next time.
+            self.joins.update(dict.fromkeys(earlier, 1))
+            return True
+        roots = {equality.rewrite(fact) for fact in (*roots, *self.joins)}
+        roots |= {(term, same_as, term) for term in equality.members}
+        # A root that nobody asserted and no join concluded stands for a step of the schema.
+        self.support = {root: int(root in closed.roots) for root in roots}
+        for root in roots:
             for fact in derives.of(root):
                 self.support[fact] = self.support.get(fact, 0) + 1
         return False
-
-    def _with_consequences(self, roots: Iterable[Fact], table: Table) -> set[Fact]:
-        found = set(roots)
-        for root in list(found):
-            found |= set(table.of(root))
-        return found
 
 
 def close_locally(

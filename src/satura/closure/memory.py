@@ -2,25 +2,26 @@
 
 Semi-naive: in round n every rule instance has one pattern matched by a fact of round n, the
 patterns before it by older facts, those after it by facts no newer. So each instance fires once.
+Transitive properties are the exception: they are closed as graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from satura.closure.program import Fact, Pattern
+import numpy as np
+
+from satura.closure.equality import Equality
+from satura.closure.program import SAME_AS, Fact, Pattern
+from satura.closure.reach import close_arrays
+from satura.closure.saturate import Closed, Progress
 from satura.closure.schema import Binding, bind, fill, ground
-from satura.closure.specialize import Row, Shape
+from satura.closure.shapes import Row, Shape, is_transitive
 
-
-class Conclusion(NamedTuple):
-    """What one rule instance concludes; `times` solutions of the schema stand behind it."""
-
-    fact: Fact
-    rule: str
-    times: int
+Conclusions = Counter[tuple[Fact, str]]
+"""How many times each rule concludes each fact."""
 
 
 class Facts:
@@ -28,7 +29,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.rounds: dict[Fact, int] = {}
-        self._indexes: dict[tuple[bool, bool, bool], dict[tuple[int, ...], list[Fact]]] = {}
+        self._indexes: dict[tuple[bool, ...], dict[tuple[int, ...], list[Fact]]] = {}
 
     def add(self, facts: Iterable[Fact], number: int) -> list[Fact]:
         """Add facts as of a round and return those that were new."""
@@ -42,20 +43,30 @@ class Facts:
                 index.setdefault(_key(fact, places), []).append(fact)
         return new
 
+    def rewritten(self, equality: Equality, number: int) -> tuple[Facts, list[Fact]]:
+        """Return the facts about representatives; those that changed are new as of a round."""
+        out, changed = Facts(), []
+        for fact, age in self.rounds.items():
+            here = equality.rewrite(fact)
+            if here == fact:
+                out.rounds[fact] = age
+            else:
+                changed.append(here)
+        return out, out.add(changed, number)
+
     def match(self, pattern: Pattern) -> Iterator[Fact]:
         """Yield the facts that fit a pattern, repeated variables included."""
         places = tuple(isinstance(slot, int) for slot in pattern)
-        a, b, c = places
-        if (a, b, c) not in self._indexes:
+        if places not in self._indexes:
             index: dict[tuple[int, ...], list[Fact]] = {}
             for fact in self.rounds:
-                index.setdefault(_key(fact, (a, b, c)), []).append(fact)
-            self._indexes[a, b, c] = index
-        found = self._indexes[a, b, c].get(_key(pattern, (a, b, c)), ())  # type: ignore[arg-type]
-        return (fact for fact in found if fits(pattern, fact))
+                index.setdefault(_key(fact, places), []).append(fact)
+            self._indexes[places] = index
+        wanted = tuple(slot for slot in pattern if isinstance(slot, int))
+        return (f for f in self._indexes[places].get(wanted, ()) if fits(pattern, f))
 
 
-def _key(fact: Fact, places: tuple[bool, bool, bool]) -> tuple[int, ...]:
+def _key(fact: Fact, places: tuple[bool, ...]) -> tuple[int, ...]:
     return tuple(value for value, wanted in zip(fact, places, strict=True) if wanted)
 
 
@@ -69,7 +80,80 @@ def fits(pattern: Pattern, fact: Fact) -> bool:
 
 
 @dataclass(slots=True)
-class Joins:
+class Joined:
+    """What came of the rounds. With `again`, the schema grew or equality touched it."""
+
+    conclusions: Conclusions
+    facts: Facts
+    again: bool = False
+
+
+class BudgetError(Exception):
+    """There is more to do than memory is for."""
+
+
+def join_in_memory(
+    closed: Closed,
+    equality: Equality,
+    start: Iterable[Fact],
+    progress: Progress,
+    *,
+    takes_part: Callable[[Fact], bool] = lambda _: True,
+    budget: int | None = None,
+) -> Joined:
+    """Run the rounds from facts and their consequences to the fixpoint.
+
+    Raises `BudgetError` once more than `budget` instances have fired.
+    """
+    derives, feeds = closed.consequences.derives, closed.consequences.feeds
+    same_as = equality.find(SAME_AS)
+    joins = _Joins(closed.shapes)
+    done = Joined(Counter(), Facts())
+    new = done.facts.add(start, 0)
+    number = spent = 0
+    while new:
+        if closed.program.equality:
+            lost = equality.merge((s, o) for s, p, o in new if p == same_as and s != o)
+            if lost:
+                if closed.touched_by(equality, lost):
+                    done.again = True
+                    return done
+                _rewrite(done, equality)
+                equal = {(equality.find(x), same_as, equality.find(x)) for x in lost}
+                done.facts, changed = done.facts.rewritten(equality, number)
+                new = [*changed, *(f for f in new if f in done.facts.rounds)]
+                new = [f for f in dict.fromkeys(new) if done.facts.rounds[f] == number]
+                new += done.facts.add((f for f in equal if takes_part(f)), number)
+        found: set[Fact] = set()
+        for fact, rule, times in joins.fire(done.facts, new, number):
+            done.conclusions[fact, rule] += times
+            spent += 1
+            if budget is not None and spent > budget:
+                raise BudgetError
+            found.add(fact)
+        found = {fact for fact in found if fact not in done.facts.rounds}
+        schema = [f for f in found if closed.program.is_schema(f)]
+        schema += [f for fact in found for f in feeds.of(fact)]
+        if any(fact not in closed.schema for fact in schema):
+            done.conclusions.update(dict.fromkeys(((fact, "") for fact in schema), 1))
+            done.again = True
+            return done
+        everything = found | {f for fact in found for f in derives.of(fact)}
+        number += 1
+        new = done.facts.add((f for f in everything if takes_part(f)), number)
+        progress.round(len(new), len(done.facts.rounds), 0.0)
+    return done
+
+
+def _rewrite(done: Joined, equality: Equality) -> None:
+    conclusions: Conclusions = Counter()
+    for (fact, rule), times in done.conclusions.items():
+        conclusions[equality.rewrite(fact), rule] += times
+    done.conclusions = conclusions
+
+
+@dataclass(slots=True)
+class _Joins:
     """The shapes of a program, each pivot with its parameters indexed."""
 
     shapes: Sequence[Shape]
@@ -77,25 +161,38 @@ class Joins:
         default_factory=dict
     )
 
-    def fire(self, facts: Facts, new: Sequence[Fact], number: int) -> Iterator[Conclusion]:
+    def fire(
+        self, facts: Facts, new: Sequence[Fact], number: int
+    ) -> Iterator[tuple[Fact, str, int]]:
         """Yield the conclusions of every instance whose newest fact is of this round."""
+        by_predicate: dict[int, list[Fact]] = {}
+        for fact in new:
+            by_predicate.setdefault(fact[1], []).append(fact)
         for at, shape in enumerate(self.shapes):
+            if is_transitive(shape):
+                yield from _reach(shape, facts, by_predicate.keys())
+                continue
             for pivot, pattern in enumerate(shape.body):
-                rows = self._indexed(at, pivot)
-                names = _parameters(shape, pattern)
-                for fact in new:
-                    if not _may_fit(pattern, fact):
-                        continue
-                    values = tuple(v for s, v in zip(pattern, fact, strict=True) if s in names)
-                    for row, times in rows.get(values, ()):
-                        start = dict(zip(shape.parameters, row[1:], strict=True))
-                        wanted = fill(pattern, start)
-                        if not fits(wanted, fact):
-                            continue
-                        binding = bind(wanted, fact, start)
-                        for found in _solve(shape, {pivot}, pivot, binding, facts, number):
-                            for head in shape.head:
-                                yield Conclusion(ground(head, found), shape.rules[row[0]], times)
+                p = pattern[1]
+                candidates = by_predicate.get(p, ()) if isinstance(p, int) else new
+                for fact in candidates:
+                    yield from self._from(at, pivot, fact, facts, number)
+
+    def _from(
+        self, at: int, pivot: int, fact: Fact, facts: Facts, number: int
+    ) -> Iterator[tuple[Fact, str, int]]:
+        shape = self.shapes[at]
+        pattern = shape.body[pivot]
+        values = tuple(v for slot, v in zip(pattern, fact, strict=True) if slot in shape.parameters)
+        for row, times in self._indexed(at, pivot).get(values, ()):
+            start = dict(zip(shape.parameters, row[1:], strict=True))
+            wanted = fill(pattern, start)
+            if fits(wanted, fact):
+                for found in _solve(
+                    shape, {pivot}, pivot, bind(wanted, fact, start), facts, number
+                ):
+                    for head in shape.head:
+                        yield ground(head, found), shape.rules[row[0]], times
 
     def _indexed(self, at: int, pivot: int) -> dict[tuple[int, ...], list[tuple[Row, int]]]:
         if (at, pivot) not in self._rows:
@@ -103,7 +200,7 @@ class Joins:
             places = [
                 shape.parameters.index(slot) + 1
                 for slot in shape.body[pivot]
-                if slot in shape.parameters
+                if isinstance(slot, str) and slot in shape.parameters
             ]
             index: dict[tuple[int, ...], list[tuple[Row, int]]] = {}
             for row, times in shape.rows.items():
@@ -112,14 +209,15 @@ class Joins:
         return self._rows[at, pivot]
 
 
-def _parameters(shape: Shape, pattern: Pattern) -> set[str]:
-    return {slot for slot in pattern if isinstance(slot, str) and slot in shape.parameters}
-
-
-def _may_fit(pattern: Pattern, fact: Fact) -> bool:
-    return all(
-        slot == value for slot, value in zip(pattern, fact, strict=True) if isinstance(slot, int)
-    )
+def _reach(shape: Shape, facts: Facts, changed: Iterable[int]) -> Iterator[tuple[Fact, str, int]]:
+    rules = {values[0]: rule for rule, *values in shape.rows} if shape.parameters else {}
+    properties = shape.values(shape.head[0][1]) or set()
+    for p in properties & set(changed):
+        edges = np.array([(s, o) for s, _, o in facts.match(("s", p, "o"))], dtype=np.int64)
+        closed = zip(*(side.tolist() for side in close_arrays(*edges.T)), strict=True)
+        for s, o in closed:
+            if (s, p, o) not in facts.rounds:
+                yield (s, p, o), shape.rules[rules.get(p, 0)], 1
 
 
 def _solve(
@@ -130,8 +228,7 @@ def _solve(
         return
     left = [i for i in range(len(shape.body)) if i not in done]
     at = min(
-        left,
-        key=lambda i: sum(isinstance(x, str) and x not in binding for x in shape.body[i]),
+        left, key=lambda i: sum(isinstance(x, str) and x not in binding for x in shape.body[i])
     )
     pattern = fill(shape.body[at], binding)
     for fact in facts.match(pattern):

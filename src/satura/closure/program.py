@@ -126,7 +126,8 @@ class CompiledRule:
 
     `schema` and `lists` are answered on the driver, and so are `tests`, filters over what those
     bind. `instance` and `loops` (unrolled once the lists are known) are matched with the data,
-    `conditions` are tried on the solutions.
+    `conditions` are tried on the solutions. An `irreflexive` rule concludes nothing of a term and
+    itself.
     """
 
     id: str
@@ -138,6 +139,7 @@ class CompiledRule:
     loops: tuple[ForEach | Along, ...] = ()
     tests: tuple[Filter, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    irreflexive: bool = False
 
     @property
     def is_schema(self) -> bool:

@@ -46,9 +46,7 @@ def close_arrays(sources: Ids, targets: Ids, *, limit: int = MAX_PAIRS) -> tuple
     return _spread(names, members, sizes, above, below)
 
 
-def _components(
-    count: int, heads: Ids, tails: Ids
-) -> tuple[Ids, list[NDArray[np.int64]]]:
+def _components(count: int, heads: Ids, tails: Ids) -> tuple[Ids, list[NDArray[np.int64]]]:
     """Return the component of every node, and the nodes of every component."""
     if _is_acyclic(count, heads, tails):
         everything = np.arange(count, dtype=np.int64)
@@ -138,9 +136,7 @@ def _closed(heads: Ids, tails: Ids, count: int, limit: int) -> tuple[Ids, Ids]:
     return above, store[:used]
 
 
-def _spread(
-    names: Ids, members: list[Ids], sizes: Ids, above: Ids, below: Ids
-) -> tuple[Ids, Ids]:
+def _spread(names: Ids, members: list[Ids], sizes: Ids, above: Ids, below: Ids) -> tuple[Ids, Ids]:
     """Put the nodes of components in their place: every node above with every node below."""
     order = np.concatenate(members)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

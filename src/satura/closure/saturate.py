@@ -23,7 +23,8 @@ from satura.closure.consequences import (
 from satura.closure.equality import Equality
 from satura.closure.program import FIRST, NIL, REST, SAME_AS, TYPE, Fact, Program
 from satura.closure.schema import Relations, Texts, close_schema
-from satura.closure.specialize import LinearForms, Shape, specialize
+from satura.closure.shapes import Shape
+from satura.closure.specialize import LinearForms, specialize
 from satura.errors import LimitError
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,20 @@ class Closed:
     roots: frozenset[Fact]
     rounds: int
 
+    def touched_by(self, equality: Equality, lost: Iterable[int]) -> bool:
+        """Say whether equalities concern the schema, so that it has to be closed again.
+
+        `lost` are the terms that are no longer representatives. If neither they nor what they are
+        equal to occur in the schema or in rules, the tables are as right as before.
+        """
+        if self.consequences.derives.loop or self.consequences.feeds.loop:
+            return True
+        names = self.program.names
+        terms = set(lost) | {equality.find(term) for term in lost}
+        return any(term in names for term in terms) or any(
+            s in terms or p in terms or o in terms for s, p, o in self.schema
+        )
+
 
 class Backend(Protocol):
     """Who holds the triples."""
@@ -119,9 +134,7 @@ class Saturation:
     passes: int
 
 
-def saturate(
-    program: Program, backend: Backend, terms: Iterable[Fact], texts: Texts
-) -> Saturation:
+def saturate(program: Program, backend: Backend, terms: Iterable[Fact], texts: Texts) -> Saturation:
     """Close the triples of a backend under a program. `terms` is what term rules conclude."""
     equality = Equality({*program.names, TYPE, SAME_AS, FIRST, REST, NIL})
     terms = list(terms)

@@ -9,7 +9,7 @@ Invariant: `close_schema` returns its input and everything the schema rules deri
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from satura.closure.program import (
     FIRST,
@@ -84,8 +84,8 @@ class Relations:
                 if s != o or left == right:
                     yield left, p, right
 
-    def lists(self, head: int) -> Iterator[tuple[int, ...]]:
-        """Yield the members of the list that begins at a cell; of each, if it is several."""
+    def lists(self, head: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Yield the lists that begin at a cell: per place, the members that may stand there."""
         firsts = self._index(self._by_subject, FIRST, 0)
         rests = self._index(self._by_subject, REST, 0)
         return sequences(head, lambda x: firsts.get(x, ()), lambda x: rests.get(x, ()), NIL)
@@ -137,9 +137,7 @@ def close_schema(program: Program, facts: Iterable[Fact], texts: Texts) -> Relat
     return known
 
 
-def _fire(
-    rule: CompiledRule, delta: Relations, known: Relations, texts: Texts
-) -> Iterator[Fact]:
+def _fire(rule: CompiledRule, delta: Relations, known: Relations, texts: Texts) -> Iterator[Fact]:
     if rule.lists and (FIRST in delta.pairs or REST in delta.pairs):
         # A list may have become complete; which rules it concerns is not worth finding out.
         for binding in solutions(rule, known, texts):
@@ -172,19 +170,22 @@ def _members(
 ) -> Iterator[Binding]:
     for binding in bindings:
         head = binding[condition.list] if isinstance(condition.list, str) else condition.list
-        for members in known.lists(head):
-            for values in combinations(members, len(condition.names)):
-                extended = dict(binding)
-                if all(
-                    extended.setdefault(name, value) == value
-                    for name, value in zip(condition.names, values, strict=True)
-                ):
-                    yield extended
+        found = {
+            values
+            for places in known.lists(head)
+            for chosen in combinations(places, len(condition.names))
+            for values in product(*chosen)
+        }
+        for values in found:
+            extended = dict(binding)
+            if all(
+                extended.setdefault(name, value) == value
+                for name, value in zip(condition.names, values, strict=True)
+            ):
+                yield extended
 
 
-def _passing(
-    rule: CompiledRule, bindings: Sequence[Binding], texts: Texts
-) -> Iterator[Binding]:
+def _passing(rule: CompiledRule, bindings: Sequence[Binding], texts: Texts) -> Iterator[Binding]:
     for test in rule.tests:
         names = [variable.name for variable in variables_of(test.expression)]
         text = texts.of({binding[name] for binding in bindings for name in names})

@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from typing import Final
 
-from satura.closure.program import TYPE, CompiledRule, Condition, Pattern, Slot
+from satura.closure.program import CompiledRule, Pattern, Slot
 from satura.closure.schema import Binding, Relations, Texts, fill, solutions
+from satura.closure.shapes import Shape, Shapes
+from satura.errors import LimitError
 
 S: Final = "S"
 P: Final = "P"
 O: Final = "O"  # noqa: E741
 
+MAX_LISTS: Final = 10_000
+"""Ways to read one list; a well-formed list has one."""
+
 Form = Pattern
-Row = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -57,32 +61,6 @@ class LinearForms:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Joined rules of one build: patterns over variables, parameters and constants.
-
-    `rows` holds, for each instance of the shape, the number of its rule and the values of
-    `parameters`, with how many solutions of the schema lead to it.
-    """
-
-    body: tuple[Pattern, ...]
-    head: tuple[Pattern, ...]
-    parameters: tuple[str, ...]
-    rows: Mapping[Row, int]
-    rules: tuple[str, ...]
-    conditions: tuple[Condition, ...] = ()
-    source: CompiledRule | None = None
-
-    def values(self, slot: Slot) -> set[int] | None:
-        """Return the ids a slot can have, or None for a variable."""
-        if isinstance(slot, int):
-            return {slot}
-        if slot in self.parameters:
-            at = self.parameters.index(slot) + 1
-            return {row[at] for row in self.rows}
-        return None
-
-
 @dataclass(slots=True)
 class Specialized:
     """What a set of rules is under one schema."""
@@ -96,7 +74,7 @@ def specialize(
 ) -> Specialized:
     """Put every solution of the schema into the rules. Without `linear`, all rules are joined."""
     forms = LinearForms()
-    shapes = _Shapes()
+    shapes = Shapes()
     for rule in rules:
         if linear and len(rule.instance) == 1 and not rule.loops and not rule.conditions:
             _specialize_linear(rule, schema, texts, forms, shapes)
@@ -114,11 +92,9 @@ def specialize(
     return Specialized(forms, shapes.done())
 
 
-def named_shapes(
-    rules: Iterable[CompiledRule], schema: Relations, texts: Texts
-) -> list[Shape]:
+def named_shapes(rules: Iterable[CompiledRule], schema: Relations, texts: Texts) -> list[Shape]:
     """Return the shapes of rules whose variables keep their names, as witnesses need."""
-    shapes = _Shapes()
+    shapes = Shapes()
     for rule in rules:
         for binding, body in instances(rule, schema, texts):
             shapes.add_named(rule, body, binding)
@@ -133,12 +109,24 @@ def instances(
         choices = []
         for loop in rule.loops:
             head = binding[loop.list] if isinstance(loop.list, str) else loop.list
-            choices.append([members for members in schema.lists(head) if members])
+            choices.append(_choices(schema, head))
         for chosen in product(*choices):
             body = list(rule.instance)
             for number, (loop, members) in enumerate(zip(rule.loops, chosen, strict=True)):
                 body += loop.unroll(members, number)
             yield binding, body
+
+
+def _choices(schema: Relations, head: int) -> list[tuple[int, ...]]:
+    """Return the lists that begin at a cell and are not empty, in the usual sense of a list."""
+    everything = (members for places in schema.lists(head) for members in product(*places))
+    found = list(islice((members for members in everything if members), MAX_LISTS + 1))
+    if len(found) > MAX_LISTS:
+        raise LimitError(
+            "LIMIT-LISTS", f"one RDF list can be read in more than {MAX_LISTS} ways",
+            "look for cells with several `rdf:first` or `rdf:rest`",
+        )  # fmt: skip
+    return list(dict.fromkeys(found))
 
 
 def _forms(pattern: Pattern, heads: Sequence[Pattern], binding: Binding) -> Iterator[Form]:
@@ -152,52 +140,8 @@ def _forms(pattern: Pattern, heads: Sequence[Pattern], binding: Binding) -> Iter
         yield s, p, o
 
 
-class _Shapes:
-    """Collects shapes by build."""
-
-    def __init__(self) -> None:
-        self._found: dict[object, tuple[Shape, dict[Row, int], dict[str, int]]] = {}
-
-    def add(self, rule: str, body: Sequence[Pattern], heads: Sequence[Pattern]) -> None:
-        """Add an instance, its variables and constants renamed in order of appearance."""
-        variables: dict[str, str] = {}
-        values: dict[int, str] = {}
-
-        def rename(slot: Slot) -> Slot:
-            if isinstance(slot, int):
-                return values.setdefault(slot, f"c{len(values)}")
-            return variables.setdefault(slot, f"v{len(variables)}")
-
-        def pattern(atom: Pattern) -> Pattern:
-            s, p, o = atom
-            return rename(s), TYPE if p == TYPE else rename(p), rename(o)
-
-        made = tuple(map(pattern, body)), tuple(map(pattern, heads))
-        self._count(made, rule, Shape(*made, tuple(values.values()), {}, ()), tuple(values))
-
-    def add_named(self, rule: CompiledRule, body: Sequence[Pattern], binding: Binding) -> None:
-        """Add an instance whose variables keep their names; those of the schema are parameters."""
-        parameters, made = tuple(sorted(binding)), tuple(body)
-        shape = Shape(made, rule.head, parameters, {}, (), rule.conditions, rule)
-        self._count((rule.id, made), rule.id, shape, tuple(binding[name] for name in parameters))
-
-    def _count(self, key: object, rule: str, shape: Shape, values: tuple[int, ...]) -> None:
-        _, rows, rules = self._found.setdefault(key, (shape, {}, {}))
-        row = (rules.setdefault(rule, len(rules)), *values)
-        rows[row] = rows.get(row, 0) + 1
-
-    def done(self) -> list[Shape]:
-        return [
-            Shape(
-                shape.body, shape.head, shape.parameters, rows, tuple(rules),
-                shape.conditions, shape.source,
-            )
-            for shape, rows, rules in self._found.values()
-        ]  # fmt: skip
-
-
 def _specialize_linear(
-    rule: CompiledRule, schema: Relations, texts: Texts, out: LinearForms, shapes: _Shapes
+    rule: CompiledRule, schema: Relations, texts: Texts, out: LinearForms, shapes: Shapes
 ) -> None:
     """Specialize a rule with one instance pattern.
 
