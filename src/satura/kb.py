@@ -99,7 +99,7 @@ def materialize(
     """Close RDF files under rules and return the result.
 
     `paths` are files, directories or globs; `rules` is the name of a built-in rule set, the path
-    of a `.srl` file or a `RuleSet`. Without `store` the result lives in a temporary directory that
+    of a rule file or a `RuleSet`. Without `store` the result lives in a temporary directory that
     goes when the knowledge base does.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)

@@ -211,6 +211,17 @@ def test_syntax_error_in_rules(no_spark: Cli, inputs: Path, tmp_path: Path) -> N
     assert "  | RULE { ?x a ?y } WHERE { ?x a }\n" in text
 
 
+def test_rules_of_jena_that_are_not_taken_over(no_spark: Cli, inputs: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "bad.rules"
+    rules.write_text("[a: (?x ?p ?y) -> drop(0)]\n-> table(rdf:type).\n")
+    text = said(no_spark("materialize", inputs, "-s", tmp_path / "s", "-r", rules), 1)
+    assert text.startswith(f"[RULE-JENA] {rules}:1:19: 2 things are not taken over from Jena: ")
+    assert "`drop` (line 1), `table` (line 2)\n" in text
+    linted = no_spark("rules", "lint", rules)
+    assert linted.code == 1
+    assert linted.out.count("error: [RULE-JENA]") == 2
+
+
 def test_unexpected_error_is_one_line(
     cli: Cli, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

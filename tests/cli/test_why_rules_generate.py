@@ -80,6 +80,14 @@ def test_rules_show(no_spark: Cli) -> None:
     assert "rdfs2" not in one.out
 
 
+def test_rules_of_jena_are_shown_as_sparql_rl(no_spark: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("@prefix : <http://e/>\n[r: (?x :p ?y) -> (?y :q ?x)]\n")
+    assert no_spark("rules", "lint", file).code == 0
+    shown = no_spark("rules", "show", file)
+    assert "\nRULE rule:r { ?y :q ?x } WHERE { ?x :p ?y }\n" in shown.out
+
+
 def test_rules_show_what_is_not_there(no_spark: Cli) -> None:
     done = no_spark("rules", "show", "rdfs", "rdfs99")
     assert (done.code, done.out) == (2, "")

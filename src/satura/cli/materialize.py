@@ -30,7 +30,8 @@ def materialize(
         typer.Argument(metavar="INPUT…", help="Files, directories, globs, or - for stdin."),
     ],
     rules: Annotated[
-        str, typer.Option("--rules", "-r", help="Built-in rule set or path of a .srl file.")
+        str,
+        typer.Option("--rules", "-r", help="Built-in rule set or path of a .srl or .rules file."),
     ] = "rdfs",
     store: Annotated[
         str | None, typer.Option("--store", "-s", metavar="DIR", help="Where to keep the result.")

@@ -34,7 +34,9 @@ def list_sets(as_json: Json = False) -> None:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="Built-in rule set or path of a .srl file.")],
+    name: Annotated[
+        str, typer.Argument(help="Built-in rule set or path of a .srl or .rules file.")
+    ],
     rule: Annotated[str | None, typer.Argument(help="Id of one rule.")] = None,
 ) -> None:
     """Print a rule set, or one rule of it."""
@@ -45,7 +47,9 @@ def show(
 
 @app.command("lint")
 def lint(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Rule files, .srl.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Rule files, .srl or .rules.")
+    ],
 ) -> int:
     """Check rule files; exit code 1 if one has an error."""
     from satura.rules.lint import RuleWarning  # noqa: PLC0415

@@ -148,9 +148,7 @@ def _list_predicates(rule: Rule) -> set[TermSlot]:
     return found
 
 
-def _compile(
-    rule: Rule, listed: set[TermSlot], plain: bool, equality: bool
-) -> CompiledRule:
+def _compile(rule: Rule, listed: set[TermSlot], plain: bool, equality: bool) -> CompiledRule:
     looks = [x for x in rule.body if isinstance(x, Member | Pair | Every | Chain)]
     if plain and looks:
         raise _refuse(

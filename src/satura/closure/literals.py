@@ -13,7 +13,8 @@ from itertools import permutations
 
 from satura.closure.program import Fact, LiteralRule, Pattern
 from satura.closure.saturate import Closed
-from satura.closure.schema import Binding, Texts, fill, ground, solutions
+from satura.closure.schema import Binding, fill, ground, solutions
+from satura.closure.texts import Texts
 from satura.rules.evaluate import Context, is_true
 from satura.rules.model import Filter, Variable
 from satura.terms.datatypes import value_of

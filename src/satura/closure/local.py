@@ -17,8 +17,10 @@ from satura.closure.literals import literal_facts
 from satura.closure.memory import join_in_memory
 from satura.closure.program import SAME_AS, Fact, Program, TermRule
 from satura.closure.saturate import Closed, Limits, Progress, saturate
-from satura.closure.schema import Texts, ground
+from satura.closure.schema import ground
+from satura.closure.texts import Texts
 from satura.errors import UnsupportedError
+from satura.rules.model import Filter
 from satura.terms.ntriples import Term
 
 
@@ -82,7 +84,7 @@ class LocalBackend:
         roots = {equality.rewrite(fact) for fact in given} | closed.roots | equal
         derives = closed.consequences.derives
         start = roots | {fact for root in roots for fact in derives.of(root)}
-        done = join_in_memory(closed, equality, start, self.progress)
+        done = join_in_memory(closed, start, self.texts, self.progress)
         earlier, self.joins, self.fired = self.joins, Counter(), Counter()
         for (fact, rule), times in done.conclusions.items():
             self.joins[fact] += times
@@ -112,7 +114,15 @@ def close_locally(
 
     `texts` has the terms of the triples; it is needed only by rules about literals.
     """
-    if program.plain or program.preliminary or any(r.conditions for r in program.instance_rules):
+    if (
+        program.plain
+        or program.preliminary
+        or any(
+            not isinstance(condition, Filter)
+            for rule in program.instance_rules
+            for condition in rule.conditions
+        )
+    ):
         raise UnsupportedError(
             "RULE-UNSUPPORTED", f"`{program.name}` has rules that are run on Spark only"
         )

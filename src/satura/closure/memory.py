@@ -19,6 +19,9 @@ from satura.closure.reach import close_arrays
 from satura.closure.saturate import Closed, Progress
 from satura.closure.schema import Binding, bind, fill, ground
 from satura.closure.shapes import Row, Shape, is_transitive
+from satura.closure.texts import Texts
+from satura.rules.expression import Expression, variables_of
+from satura.rules.model import Filter
 
 Conclusions = Counter[tuple[Fact, str]]
 """How many times each rule concludes each fact."""
@@ -94,8 +97,8 @@ class BudgetError(Exception):
 
 def join_in_memory(
     closed: Closed,
-    equality: Equality,
     start: Iterable[Fact],
+    texts: Texts,
     progress: Progress,
     *,
     takes_part: Callable[[Fact], bool] = lambda _: True,
@@ -105,9 +108,10 @@ def join_in_memory(
 
     Raises `BudgetError` once more than `budget` instances have fired.
     """
+    equality = texts.equality
     derives, feeds = closed.consequences.derives, closed.consequences.feeds
     same_as = equality.find(SAME_AS)
-    joins = _Joins(closed.shapes)
+    joins = _Joins(closed.shapes, texts)
     done = Joined(Counter(), Facts())
     new = done.facts.add(start, 0)
     number = spent = 0
@@ -157,6 +161,7 @@ class _Joins:
     """The shapes of a program, each pivot with its parameters indexed."""
 
     shapes: Sequence[Shape]
+    texts: Texts
     _rows: dict[tuple[int, int], dict[tuple[int, ...], list[tuple[Row, int]]]] = field(
         default_factory=dict
     )
@@ -188,11 +193,12 @@ class _Joins:
             start = dict(zip(shape.parameters, row[1:], strict=True))
             wanted = fill(pattern, start)
             if fits(wanted, fact):
-                for found in _solve(
-                    shape, {pivot}, pivot, bind(wanted, fact, start), facts, number
-                ):
+                binding = bind(wanted, fact, start)
+                for found in self._solve(shape, {pivot}, pivot, binding, facts, number):
                     for head in shape.head:
-                        yield ground(head, found), shape.rules[row[0]], times
+                        made = ground(head, found)
+                        if not (shape.irreflexive and made[0] == made[2]):
+                            yield made, shape.rules[row[0]], times
 
     def _indexed(self, at: int, pivot: int) -> dict[tuple[int, ...], list[tuple[Row, int]]]:
         if (at, pivot) not in self._rows:
@@ -208,6 +214,35 @@ class _Joins:
             self._rows[at, pivot] = index
         return self._rows[at, pivot]
 
+    def _solve(
+        self,
+        shape: Shape,
+        done: set[int],
+        pivot: int,
+        binding: Binding,
+        facts: Facts,
+        number: int,
+    ) -> Iterator[Binding]:
+        if len(done) == len(shape.body):
+            if not shape.conditions or self.texts.hold(_filters(shape, binding), binding):
+                yield binding
+            return
+        # A filter that fails already fails whatever follows; each is tried as early as it can be.
+        if shape.conditions and any(
+            not self.texts.hold([x], binding) for x in _filters(shape, binding)
+        ):
+            return
+        left = [i for i in range(len(shape.body)) if i not in done]
+        at = min(
+            left, key=lambda i: sum(isinstance(x, str) and x not in binding for x in shape.body[i])
+        )
+        pattern = fill(shape.body[at], binding)
+        for fact in facts.match(pattern):
+            age = facts.rounds[fact]
+            if age < number or (at > pivot and age == number):
+                extended = bind(pattern, fact, binding)
+                yield from self._solve(shape, done | {at}, pivot, extended, facts, number)
+
 
 def _reach(shape: Shape, facts: Facts, changed: Iterable[int]) -> Iterator[tuple[Fact, str, int]]:
     rules = {values[0]: rule for rule, *values in shape.rows} if shape.parameters else {}
@@ -220,20 +255,10 @@ def _reach(shape: Shape, facts: Facts, changed: Iterable[int]) -> Iterator[tuple
                 yield (s, p, o), shape.rules[rules.get(p, 0)], 1
 
 
-def _solve(
-    shape: Shape, done: set[int], pivot: int, binding: Binding, facts: Facts, number: int
-) -> Iterator[Binding]:
-    if len(done) == len(shape.body):
-        yield binding
-        return
-    left = [i for i in range(len(shape.body)) if i not in done]
-    at = min(
-        left, key=lambda i: sum(isinstance(x, str) and x not in binding for x in shape.body[i])
-    )
-    pattern = fill(shape.body[at], binding)
-    for fact in facts.match(pattern):
-        age = facts.rounds[fact]
-        if age < number or (at > pivot and age == number):
-            yield from _solve(
-                shape, done | {at}, pivot, bind(pattern, fact, binding), facts, number
-            )
+def _filters(shape: Shape, binding: Binding) -> list[Expression]:
+    """Return the filters of a shape all of whose variables have values."""
+    return [
+        x.expression
+        for x in shape.conditions
+        if isinstance(x, Filter) and all(v.name in binding for v in variables_of(x.expression))
+    ]

@@ -22,9 +22,10 @@ from satura.closure.consequences import (
 )
 from satura.closure.equality import Equality
 from satura.closure.program import FIRST, NIL, REST, SAME_AS, TYPE, Fact, Program
-from satura.closure.schema import Relations, Texts, close_schema
+from satura.closure.schema import Relations, close_schema
 from satura.closure.shapes import Shape
 from satura.closure.specialize import LinearForms, specialize
+from satura.closure.texts import Texts
 from satura.errors import LimitError
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class Saturation:
 
 def saturate(program: Program, backend: Backend, terms: Iterable[Fact], texts: Texts) -> Saturation:
     """Close the triples of a backend under a program. `terms` is what term rules conclude."""
-    equality = Equality({*program.names, TYPE, SAME_AS, FIRST, REST, NIL})
+    equality = texts.equality = Equality({*program.names, TYPE, SAME_AS, FIRST, REST, NIL})
     terms = list(terms)
     passes = 0
     while True:

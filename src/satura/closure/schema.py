@@ -8,7 +8,7 @@ Invariant: `close_schema` returns its input and everything the schema rules deri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from satura.closure.program import (
@@ -22,12 +22,9 @@ from satura.closure.program import (
     Program,
     Slot,
 )
+from satura.closure.texts import Texts
 from satura.closure.transitive import close_transitively
-from satura.rules.evaluate import Context, is_true
-from satura.rules.expression import variables_of
 from satura.rules.lists import sequences
-from satura.rules.model import Variable
-from satura.terms.ntriples import Term
 
 Binding = dict[str, int]
 
@@ -101,21 +98,6 @@ class Relations:
         return indexes[p]
 
 
-class Texts:
-    """The texts of terms that conditions on the driver look at; fetched when first needed."""
-
-    def __init__(self, fetch: Callable[[Collection[int]], Mapping[int, Term]]) -> None:
-        self._fetch = fetch
-        self._known: dict[int, Term] = {}
-
-    def of(self, ids: Collection[int]) -> Mapping[int, Term]:
-        """Return the text of each id."""
-        missing = {term for term in ids if term not in self._known}
-        if missing:
-            self._known.update(self._fetch(missing))
-        return self._known
-
-
 def close_schema(program: Program, facts: Iterable[Fact], texts: Texts) -> Relations:
     """Close facts under the schema rules of a program.
 
@@ -162,7 +144,10 @@ def solutions(
     found = (solved for start in starts for solved in solve(wanted, known, start))
     for condition in rule.lists:
         found = _members(condition, known, found)
-    return _passing(rule, list(found), texts) if rule.tests else found
+    if not rule.tests:
+        return found
+    expressions = [test.expression for test in rule.tests]
+    return (binding for binding in list(found) if texts.hold(expressions, binding))
 
 
 def _members(
@@ -183,21 +168,6 @@ def _members(
                 for name, value in zip(condition.names, values, strict=True)
             ):
                 yield extended
-
-
-def _passing(rule: CompiledRule, bindings: Sequence[Binding], texts: Texts) -> Iterator[Binding]:
-    for test in rule.tests:
-        names = [variable.name for variable in variables_of(test.expression)]
-        text = texts.of({binding[name] for binding in bindings for name in names})
-        context = Context()
-        bindings = [
-            binding
-            for binding in bindings
-            if is_true(
-                test.expression, {Variable(name): text[binding[name]] for name in names}, context
-            )
-        ]
-    return iter(bindings)
 
 
 def solve(patterns: Sequence[Pattern], known: Relations, binding: Binding) -> Iterator[Binding]:

@@ -8,7 +8,7 @@ the least of them instead of pairwise.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from satura.closure.program import SAME_AS, TYPE, CompiledRule, Condition, Pattern, Slot
@@ -33,6 +33,7 @@ class Shape:
     rows: Mapping[Row, int]
     rules: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
+    irreflexive: bool = False
     source: CompiledRule | None = None
 
     def values(self, slot: Slot) -> set[int] | None:
@@ -92,7 +93,7 @@ class Shapes:
     def __init__(self) -> None:
         self._found: dict[object, tuple[Shape, dict[Row, int], dict[str, int]]] = {}
 
-    def add(self, rule: str, body: Sequence[Pattern], heads: Sequence[Pattern]) -> None:
+    def add(self, rule: CompiledRule, body: Sequence[Pattern], heads: Sequence[Pattern]) -> None:
         """Add an instance, its variables and constants renamed in order of appearance."""
         variables: dict[str, str] = {}
         values: dict[int, str] = {}
@@ -107,12 +108,13 @@ class Shapes:
             return rename(s), p if p in KEPT else rename(p), rename(o)
 
         made = tuple(map(pattern, body)), tuple(map(pattern, heads))
-        self._count(made, rule, Shape(*made, tuple(values.values()), {}, ()), tuple(values))
+        shape = Shape(*made, tuple(values.values()), {}, (), irreflexive=rule.irreflexive)
+        self._count((made, rule.irreflexive), rule.id, shape, tuple(values))
 
     def add_named(self, rule: CompiledRule, body: Sequence[Pattern], binding: Binding) -> None:
         """Add an instance whose variables keep their names; those of the schema are parameters."""
         parameters, made = tuple(sorted(binding)), tuple(body)
-        shape = Shape(made, rule.head, parameters, {}, (), rule.conditions, rule)
+        shape = Shape(made, rule.head, parameters, {}, (), rule.conditions, rule.irreflexive, rule)
         self._count((rule.id, made), rule.id, shape, tuple(binding[name] for name in parameters))
 
     def _count(self, key: object, rule: str, shape: Shape, values: tuple[int, ...]) -> None:
@@ -122,9 +124,6 @@ class Shapes:
 
     def done(self) -> list[Shape]:
         return [
-            Shape(
-                shape.body, shape.head, shape.parameters, rows, tuple(rules),
-                shape.conditions, shape.source,
-            )
+            replace(shape, rows=rows, rules=tuple(rules))
             for shape, rows, rules in self._found.values()
-        ]  # fmt: skip
+        ]

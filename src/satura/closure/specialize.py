@@ -16,8 +16,9 @@ from itertools import islice, product
 from typing import Final
 
 from satura.closure.program import CompiledRule, Pattern, Slot
-from satura.closure.schema import Binding, Relations, Texts, fill, solutions
+from satura.closure.schema import Binding, Relations, fill, solutions
 from satura.closure.shapes import Shape, Shapes
+from satura.closure.texts import Texts
 from satura.errors import LimitError
 
 S: Final = "S"
@@ -88,7 +89,7 @@ def specialize(
             elif named:
                 shapes.add_named(rule, patterns, binding)
             else:
-                shapes.add(rule.id, body, [fill(head, binding) for head in rule.head])
+                shapes.add(rule, body, [fill(head, binding) for head in rule.head])
     return Specialized(forms, shapes.done())
 
 
@@ -166,7 +167,7 @@ def _specialize_linear(
             target.extend([head(values) for head in heads])
         else:
             binding = dict(zip(names, values, strict=True))
-            shapes.add(rule.id, [key(values)], [fill(head, binding) for head in rule.head])
+            shapes.add(rule, [key(values)], [fill(head, binding) for head in rule.head])
 
 
 def _values(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from satura.errors import ConfigError, did_you_mean
+from satura.rules.jena import is_jena
 from satura.rules.reader import builtin_names, builtin_text, load_rules, read_source
-from satura.rules.writer import write_rule
+from satura.rules.writer import write_rule, write_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,13 @@ def list_rules() -> tuple[Entry, ...]:
 
 
 def show_rules(name_or_path: str, rule_id: str | None = None) -> str:
-    """Return the text of a rule set as it was written, or of one of its rules."""
+    """Return the text of a rule set as it was written, or of one of its rules.
+
+    A rule set of Jena is returned as SPARQL-RL.
+    """
     if rule_id is None:
-        return read_source(name_or_path)[0]
+        jena = is_jena(name_or_path)
+        return write_rules(load_rules(name_or_path)) if jena else read_source(name_or_path)[0]
     rules = load_rules(name_or_path)
     try:
         return write_rule(rules[rule_id], rules.prefixes)

@@ -84,3 +84,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def variables_of(expression: Expression) -> frozenset[Variable]:
     """Return the variables an expression reads."""
     return frozenset(node for node in walk(expression) if isinstance(node, Variable))
+
+
+def conjuncts(expression: Expression) -> Iterator[Expression]:
+    """Yield the parts of an expression that must all be true."""
+    if isinstance(expression, Call) and expression.function == "&&":
+        for argument in expression.arguments:
+            yield from conjuncts(argument)
+    else:
+        yield expression

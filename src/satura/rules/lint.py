@@ -12,7 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from satura.errors import ParseError, RuleError, SaturaError
+<<<<<<< HEAD
 from satura.rules.model import Atom, Filter, ListCondition, Position, Rule, Variable
+=======
+from satura.rules.jena import is_jena
+from satura.rules.model import Atom, Position, Rule
+>>>>>>> jena
 from satura.rules.names import Names
 from satura.rules.reader import Importer, Reading, read_import
 from satura.rules.scope import occurring_in
@@ -32,7 +37,7 @@ def lint(
     text: str, source: str, *, base: str | None = None, importer: Importer | None = None
 ) -> list[SaturaError]:
     """Return all faults and warnings of a rule file, in the order of the file."""
-    readable, found = _blank_syntax_errors(text, source)
+    readable, found = (text, []) if is_jena(source) else _blank_syntax_errors(text, source)
     reading = Reading(importer or read_import)
     reading.read(readable, source=source, base=base)
     found += reading.faults
@@ -45,6 +50,7 @@ def lint(
     main = reading.main
     assert main is not None
     rules = [rule for rule in reading.rules if rule.position.source == source]
+    found += (_warning(main, n.code, n.message, n.hint, n.position) for n in reading.notes)
     found += _prefix_warnings(main)
     found += _id_warnings(main, reading.rules)
     for rule in rules:

@@ -1,4 +1,4 @@
-"""Reads rule sets: SPARQL-RL text, files and the built-in library, imports included.
+"""Reads rule sets: SPARQL-RL and Jena text, files and the built-in library, imports included.
 
 Everything takes one path: a user's file, a built-in set and an imported one are read, checked and
 merged the same way. Reading never evaluates anything and reaches only local files.
@@ -17,8 +17,10 @@ from lark import Token
 
 from satura.errors import ConfigError, ParseError, RuleError, SaturaError, did_you_mean
 from satura.rules.builder import Block, build_data, build_rule
-from satura.rules.checks import find_faults
-from satura.rules.model import Rule, RuleSet
+from satura.rules.checks import Fault, find_faults
+from satura.rules.jena import SUFFIX as JENA_SUFFIX
+from satura.rules.jena import first_of, is_jena, read_jena
+from satura.rules.model import Position, Rule, RuleSet
 from satura.rules.names import Names
 from satura.rules.strata import stratify
 from satura.rules.syntax import ParseTree, parse
@@ -63,7 +65,7 @@ def read_source(name_or_path: str) -> tuple[str, str, str]:
         iri = BUILTIN_SCHEME + name_or_path
         return builtin_text(name_or_path), iri, iri
     path = Path(name_or_path)
-    if path.suffix != SUFFIX and not path.is_file():
+    if path.suffix not in (SUFFIX, JENA_SUFFIX) and not path.is_file():
         raise _unknown(name_or_path)
     try:
         return path.read_text("utf-8"), str(path), path.resolve().as_uri()
@@ -83,6 +85,7 @@ def read_rules(
 ) -> RuleSet:
     """Read a rule set from text; check that it and everything it imports is well formed.
 
+    The text is in SPARQL-RL, or in Jena's language if the name of the source ends in `.rules`.
     Whether it can be stratified is a question of evaluation, and asked by whoever evaluates it.
     `importer` turns the IRI of an import into text; by default it reads local files and
     `satura:` names. Raises the first fault found; `satura.rules.lint` collects all.
@@ -90,7 +93,7 @@ def read_rules(
     reading = Reading(importer or read_import)
     reading.read(text, source=source, base=base)
     if reading.faults:
-        raise reading.faults[0]
+        raise first_of(reading.faults)
     return reading.rule_set(name or source, source)
 
 
@@ -103,9 +106,11 @@ def read_import(iri: str) -> str:
         raise ConfigError(
             "RULES-IMPORT", f"`<{iri}>` is not a local file", "copy the rule set beside yours"
         )
-    if not parts.path.endswith(SUFFIX):
+    if not parts.path.endswith((SUFFIX, JENA_SUFFIX)):
         # An excerpt in an error message must not show a line of some other file.
-        raise ConfigError("RULES-IMPORT", f"`<{iri}>` is not a rule file (`*{SUFFIX}`)")
+        raise ConfigError(
+            "RULES-IMPORT", f"`<{iri}>` is not a rule file (`*{SUFFIX}`, `*{JENA_SUFFIX}`)"
+        )
     try:
         return Path(unquote(parts.path)).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -114,7 +119,8 @@ def read_import(iri: str) -> str:
 
 def _unknown(name: str) -> ConfigError:
     names = builtin_names()
-    known = f"the built-in rule sets are {', '.join(names)}; a file ends in `{SUFFIX}`"
+    files = f"a file ends in `{SUFFIX}` or `{JENA_SUFFIX}`"
+    known = f"the built-in rule sets are {', '.join(names)}; {files}"
     near = did_you_mean(name, names)
     return ConfigError(
         "RULES-UNKNOWN", f"there is no rule set `{name}`", f"{near} {known}" if near else known
@@ -130,6 +136,7 @@ class Reading:
         self.data: dict[Triple, None] = {}
         self.prefixes: dict[str, str] = {}
         self.faults: list[SaturaError] = []
+        self.notes: list[Fault] = []
         self.visited: set[str] = set()
         self.main: Names | None = None
 
@@ -139,8 +146,16 @@ class Reading:
             self.visited.add(base)
         names = Names(text, source=source, base=base)
         self.main = self.main or names
+        if is_jena(source):
+            self._read_jena(text, names)
+        else:
+            self._read_statements(text, names)
+        # An importing file is done after what it imports, so its own prefixes win.
+        self.prefixes = {**self.prefixes, **names.prefixes}
+
+    def _read_statements(self, text: str, names: Names) -> None:
         block = Block(names, "data")
-        for node in _statements(parse(text, source=source)):
+        for node in _statements(parse(text, source=names.source)):
             try:
                 self._statement(node, names, block)
             except ParseError as error:
@@ -148,8 +163,19 @@ class Reading:
             except RecursionError:
                 message = "the statement is nested too deeply"
                 self.faults.append(names.fault(ParseError, "RULE-SYNTAX", message, at=node))
-        # An importing file is done after what it imports, so its own prefixes win.
-        self.prefixes = {**self.prefixes, **names.prefixes}
+
+    def _read_jena(self, text: str, names: Names) -> None:
+        read = read_jena(text, names)
+        self.faults += read.faults
+        self.notes += read.notes
+        for include in read.includes:
+            try:
+                self._import(include.iri, include.position, names)
+            except ParseError as error:
+                self.faults.append(error)
+        self.data.update(dict.fromkeys(read.data))
+        for rule in read.rules:
+            self._rule(rule, names)
 
     def _statement(self, node: ParseTree, names: Names, block: Block) -> None:
         tokens = [child for child in node.children if isinstance(child, Token)]
@@ -158,7 +184,8 @@ class Reading:
         elif node.data == "prefix_decl":
             names.declare_prefix(tokens[1], tokens[2])
         elif node.data == "imports_decl":
-            self._import(node, names)
+            (tree,) = (child for child in node.children if not isinstance(child, Token))
+            self._import(names.iri(tree)[1:-1], names.position(tree), names)
         elif node.data == "data":
             self.data.update(dict.fromkeys(build_data(node, block)))
         elif node.data == "rule":
@@ -173,9 +200,7 @@ class Reading:
             )
         self.rules.append(rule)
 
-    def _import(self, node: ParseTree, names: Names) -> None:
-        (tree,) = (child for child in node.children if not isinstance(child, Token))
-        iri = names.iri(tree)[1:-1]
+    def _import(self, iri: str, position: Position, names: Names) -> None:
         if iri in self.visited:
             return
         self.visited.add(iri)
@@ -185,7 +210,7 @@ class Reading:
             reason = error.message if isinstance(error, SaturaError) else str(error)
             hint = error.hint if isinstance(error, SaturaError) else None
             raise names.fault(
-                ParseError, "RULE-IMPORT", f"the import failed: {reason}", at=tree, hint=hint
+                ParseError, "RULE-IMPORT", f"the import failed: {reason}", at=position, hint=hint
             ) from error
         self.read(text, source=iri, base=iri)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from satura.rules.expression import ARITY, Call, Constant, Expression
+from satura.rules.expression import ARITY, CASTS, Call, Constant, Expression
 from satura.rules.model import (
     Assignment,
     Atom,
@@ -125,7 +125,7 @@ def write_expression(expression: Expression, prefixes: Prefixes = ()) -> str:
 
 def _call(call: Call, arguments: list[str]) -> str:
     name = call.function
-    if name in ARITY:
+    if name in ARITY or name in CASTS:
         return f"{name}({', '.join(arguments)})"
     if name in ("IN", "NOT IN"):
         return f"({arguments[0]} {name} ({', '.join(arguments[1:])}))"
