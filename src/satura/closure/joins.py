@@ -6,7 +6,7 @@ round. Everything here is a compiled JVM expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -43,8 +43,10 @@ def columns_of(shape: Shape) -> dict[str, str]:
 def solve(spark: SparkSession, shape: Shape, pivot: int, facts_of: FactsOf) -> DataFrame:
     """Return the solutions of a shape's body: a column per variable, the rule, how many times."""
     names = columns_of(shape)
+    parameters: DataFrame | None = _parameters(spark, shape, names)
+    if not shape.body:
+        return _parameters(spark, shape, names)
     frame = match(shape, shape.body[pivot], facts_of(pivot), names)
-    parameters = _parameters(spark, shape, names)
     left = [i for i in range(len(shape.body)) if i != pivot]
     while True:
         if parameters is not None:
@@ -90,11 +92,18 @@ def _parameters(spark: SparkSession, shape: Shape, names: dict[str, str]) -> Dat
     return spark.createDataFrame(pa.table(columns))
 
 
-def heads(shape: Shape, solutions: DataFrame, number: Column) -> DataFrame:
-    """Return what the solutions conclude: s, p, o, the rule by `number`, how many times."""
+def heads(
+    shape: Shape, solutions: DataFrame, number: Column, fresh: Mapping[int, str] | None = None
+) -> DataFrame:
+    """Return what the solutions conclude: s, p, o, the rule by `number`, how many times.
+
+    `fresh` names the columns that stand for blank nodes of the head.
+    """
     names = columns_of(shape)
 
     def slot(value: Slot) -> Column:
+        if fresh and value in fresh:
+            return F.col(fresh[int(value)])
         return F.col(names[value]) if isinstance(value, str) else F.lit(value).cast("long")
 
     flat = [slot(value) for head in shape.head for value in head]

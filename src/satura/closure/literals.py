@@ -14,6 +14,7 @@ from itertools import permutations
 from satura.closure.program import Fact, LiteralRule, Pattern
 from satura.closure.saturate import Closed
 from satura.closure.schema import Binding, fill, ground, solutions
+from satura.closure.specialize import S
 from satura.closure.texts import Texts
 from satura.rules.evaluate import Context, is_true
 from satura.rules.model import Filter, Variable
@@ -23,21 +24,44 @@ from satura.terms.ntriples import Term
 Wanted = Callable[[Pattern], bool]
 
 
-def literal_facts(
-    closed: Closed, literals: Mapping[int, Term], texts: Texts, wanted: Wanted | None = None
-) -> Iterator[Fact]:
+def literal_facts(closed: Closed, literals: Mapping[int, Term], texts: Texts) -> Iterator[Fact]:
     """Yield what the rules about literals conclude of the given ones."""
     for rule in closed.program.literal_rules:
-        if rule.rule.rule.false:
-            continue
-        for binding in solutions(rule.rule, closed.schema, texts):
-            heads = [fill(head, binding) for head in rule.rule.head]
-            if wanted is not None:
-                heads = [head for head in heads if wanted(head)]
-            if not heads:
-                continue
-            for found in solve_literals(rule, binding, literals, texts):
-                yield from (ground(head, found) for head in heads)
+        if not rule.rule.rule.false:
+            for binding in solutions(rule.rule, closed.schema, texts):
+                for found in solve_literals(rule, binding, literals, texts):
+                    yield from (ground(head, found) for head in rule.rule.head)
+
+
+def wanted_bindings(
+    rule: LiteralRule, closed: Closed, texts: Texts, takes_part: Wanted
+) -> Iterator[Binding]:
+    """Yield the solutions of a rule's schema for which some other rule can use a conclusion."""
+    derives, feeds = closed.consequences.derives, closed.consequences.feeds
+    for binding in solutions(rule.rule, closed.schema, texts):
+        for head in rule.rule.head:
+            s, p, o = fill(head, binding)
+            following = [*derives.any, *feeds.any]
+            for table in (derives, feeds):
+                if isinstance(p, int):
+                    following += table.predicate.get(p, ())
+                if isinstance(p, int) and isinstance(o, int):
+                    following += table.object.get((p, o), ())
+            # What follows about the literal itself is no use unless it takes part in a join.
+            about_others = (form for form in following if isinstance(s, int) or form[0] != S)
+            if takes_part((s, p, o)) or any(map(takes_part, following)) or any(about_others):
+                yield binding
+                break
+
+
+def equal_literals(rule: LiteralRule, literals: Mapping[int, Term]) -> list[Fact]:
+    """Return what a rule about two literals concludes of the given ones."""
+    texts = Texts(lambda _: {})
+    return [
+        ground(head, found)
+        for found in solve_literals(rule, {}, literals, texts)
+        for head in rule.rule.head
+    ]
 
 
 def solve_literals(

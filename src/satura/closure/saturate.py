@@ -95,6 +95,14 @@ class Closed:
     roots: frozenset[Fact]
     rounds: int
 
+    @classmethod
+    def empty(cls) -> Closed:
+        """Return what is known before anything is: no schema, no rules."""
+        nothing: frozenset[Fact] = frozenset()
+        ids: frozenset[int] = frozenset()
+        program = Program("", (), (), (), (), (), (), nothing, ids, ids, {})
+        return cls(program, Relations(), Consequences(EMPTY_TABLE, EMPTY_TABLE), (), nothing, 0)
+
     def touched_by(self, equality: Equality, lost: Iterable[int]) -> bool:
         """Say whether equalities concern the schema, so that it has to be closed again.
 

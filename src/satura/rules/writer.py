@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from satura.rules.expression import ARITY, CASTS, Call, Constant, Expression
+from satura.rules.expression import ARITY, CASTS, EXTENSIONS, Call, Constant, Expression
 from satura.rules.model import (
     Assignment,
     Atom,
@@ -118,7 +118,7 @@ def write_expression(expression: Expression, prefixes: Prefixes = ()) -> str:
     if isinstance(expression, Constant):
         return write_slot(expression.term, prefixes)
     arguments = [write_expression(a, prefixes) for a in expression.arguments]
-    if is_iri(expression.function):
+    if expression.function in CASTS or expression.function in EXTENSIONS:
         return f"{_shorten(expression.function, prefixes)}({', '.join(arguments)})"
     return _call(expression, arguments)
 

@@ -1,0 +1,325 @@
+"""Joins on Spark, semi-naive, over the facts that can take part in one.
+
+Facts of a round are tables on disk, so a fact's round is the table it is in. In round n every rule
+instance has one pattern matched by a fact of round n, the patterns before it by older facts, those
+after it by facts no newer: each instance fires once. What rules conclude is written down as it
+comes, with how many times, for whoever counts derivations; what is new goes through the
+consequence table, and what of that takes part in joins is the next round.
+
+Invariant: when `fixpoint` returns False, every solution of every shape over the facts has been
+concluded, and all equalities among them are merged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from satura.closure.conditions import Trial, apply_conditions, fresh_columns
+from satura.closure.derive import collect_facts, conclude, facts_frame, schema_condition
+from satura.closure.equality import Equality
+from satura.closure.graphs import close_graphs, transitive_rules
+from satura.closure.joins import (
+    PLACES,
+    RULE,
+    FactsOf,
+    equate,
+    heads,
+    number_rules,
+    solve,
+    sum_up,
+)
+from satura.closure.program import SAME_AS, TYPE, Fact, Pattern, Program
+from satura.closure.relevance import Relevance
+from satura.closure.representatives import merge_equal, rewrite
+from satura.closure.saturate import Closed, Progress
+from satura.closure.scratch import CONCLUSION, TRIPLE, Scratch
+from satura.closure.shapes import Shape, is_transitive, mirrored
+from satura.jobs import collect_first, described
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+MAX_KEYS: Final = 5_000
+
+Keys = set[tuple[int, int | None]]
+"""Predicates of facts, with the class where the predicate is `rdf:type`."""
+
+
+class Site(Protocol):
+    """Where a run takes place: what it reads, and what it leaves behind."""
+
+    spark: SparkSession
+    scratch: Scratch
+    progress: Progress
+    rules: list[str]
+    concluded: list[str]
+
+    def name(self, what: str) -> str:
+        """Return a table name that was not used before."""
+
+    def trial(self, facts: DataFrame) -> Trial:
+        """Return what conditions are tried with, given the facts so far."""
+
+    def keep_terms(self, solutions: DataFrame) -> DataFrame:
+        """Keep the terms that solutions have made; return the solutions again."""
+
+
+class Run:
+    """Rounds under one schema: the facts so far, and who concluded them."""
+
+    def __init__(
+        self, site: Site, closed: Closed, equality: Equality, relevance: Relevance
+    ) -> None:
+        self.site = site
+        self.spark = site.spark
+        self.scratch = site.scratch
+        self.closed = closed
+        self.equality = equality
+        self.relevance = relevance
+        self.same_as = equality.find(SAME_AS)
+        self.table = relevance.restrict(closed.consequences.derives)
+        self.tables: list[tuple[str, int]] = []
+        """The facts so far: a table and its round."""
+        self.reached: frozenset[int] = frozenset()
+        """Properties whose newest facts come from closing them as graphs alone."""
+        self.total = 0
+        self.number = 0
+
+    def start(self, roots: DataFrame) -> None:
+        """Write the facts that take part in joins before any rule has fired."""
+        facts = self.relevance.filter(self.spark, roots)
+        if self.table:
+            found = conclude(self.spark, roots, self.table)
+            facts = facts.unionByName(self.relevance.filter(self.spark, found))
+        name = self.site.name("facts")
+        self.total = self.scratch.save(name, facts.distinct(), "find the facts that joins need")
+        self.tables = [(name, 0)]
+
+    def facts(self, least: int = 0, most: int | None = None) -> DataFrame:
+        """Return the facts of rounds from `least` to `most`."""
+        wanted = [
+            name for name, age in self.tables if age >= least and (most is None or age <= most)
+        ]
+        return self.scratch.read(wanted, TRIPLE)
+
+    def renew(self) -> None:
+        """Take all facts as new: other rules are about to look at them."""
+        self.tables = [(name, self.number) for name, _ in self.tables]
+        self.reached = frozenset()
+
+    def once(self, shapes: Sequence[Shape], given: DataFrame | None = None) -> None:
+        """Fire rules once, on the given facts or all; what they conclude is new to the others."""
+        offsets = self._offsets(shapes)
+        facts = self.facts() if given is None else given.select(*PLACES)
+        parts = [
+            self._fire(shape, 0, lambda _: facts, offset)
+            for shape, offset in zip(shapes, offsets, strict=True)
+        ]
+        if parts:
+            self._take(parts, [], "run once")
+            self.renew()
+
+    def fixpoint(self, shapes: Sequence[Shape]) -> bool:
+        """Run rounds until nothing is new; say if the schema has to be closed again first."""
+        offsets = self._offsets(shapes)
+        while True:
+            started = time.monotonic()
+            if self.closed.program.equality:
+                newest = self.facts(self.number)
+                lost = merge_equal(self.equality, newest, self.same_as)
+                if lost and self.closed.touched_by(self.equality, lost):
+                    return True
+                if lost:
+                    self._rewrite(lost)
+            delta = self._round(shapes, offsets)
+            if delta is None:
+                return True
+            self.site.progress.round(delta, self.total, time.monotonic() - started)
+            if not delta:
+                return False
+
+    def _offsets(self, shapes: Sequence[Shape]) -> list[int]:
+        rules, offsets = number_rules(shapes)
+        before = len(self.site.rules)
+        self.site.rules += rules
+        return [before + offset for offset in offsets]
+
+    def _round(self, shapes: Sequence[Shape], offsets: Sequence[int]) -> int | None:
+        """Fire every instance whose newest fact is of this round; return how many facts are new.
+
+        None means that the schema has grown.
+        """
+        first = all(age == self.number for _, age in self.tables)
+        keys = None if first else self._keys()
+        graphs, done = self._close_graphs(transitive_rules(shapes, offsets), keys)
+        parts: list[DataFrame] = []
+        for shape, offset in zip(shapes, offsets, strict=True):
+            if is_transitive(shape) and (shape.values(shape.head[0][1]) or set()) <= done:
+                continue
+            # If all facts are new, counting by the first pattern suffices.
+            pivots = [
+                i
+                for i, pattern in enumerate(shape.body)
+                if not (first and i) and _can_match(shape, pattern, keys)
+            ]
+            side = mirrored(shape) if self.closed.program.equality else None
+            if side and pivots:
+                found = equate(self.spark, shape, side, self.facts())
+                parts.append(found.withColumn(RULE, F.col(RULE) + offset))
+                continue
+            for pivot in pivots:
+                parts.append(self._fire(shape, pivot, self._ages(pivot), offset))
+        return self._take(parts, graphs, f"round {self.number + 1}")
+
+    def _ages(self, pivot: int) -> FactsOf:
+        """Return which facts each pattern may match if one is matched by the newest."""
+
+        def facts_of(pattern: int) -> DataFrame:
+            if pattern == pivot:
+                return self.facts(self.number)
+            return self.facts(0, self.number - 1 if pattern < pivot else self.number)
+
+        return facts_of
+
+    def _fire(self, shape: Shape, pivot: int, facts_of: FactsOf, offset: int) -> DataFrame:
+        """Return what a shape concludes."""
+        solutions = solve(self.spark, shape, pivot, facts_of)
+        fresh = fresh_columns(shape)
+        if shape.conditions or fresh:
+            trial = self.site.trial(self.facts())
+            solutions = apply_conditions(shape, solutions, trial)
+            solutions = self.site.keep_terms(solutions)
+        made = heads(shape, solutions, F.col(RULE) + offset, fresh)
+        return made.where("s <> o") if shape.irreflexive else made
+
+    def _take(self, parts: list[DataFrame], graphs: list[str], what: str) -> int | None:
+        """Write conclusions down and make the next round of what is new; return how much that is.
+
+        None means that the schema has grown.
+        """
+        names = []
+        if parts:
+            name = self.site.name("concluded")
+            if self.scratch.save(name, sum_up(parts), f"join, {what}"):
+                names.append(name)
+        self.site.concluded += [*names, *graphs]
+        if not names and not graphs:
+            return 0
+        new = self._unknown(names)
+        reached = self.scratch.read(graphs, CONCLUSION).select(*PLACES)
+        if self._feeds_schema(new.unionByName(reached)):
+            return None
+        self.number += 1
+        delta = 0
+        for graph in graphs:
+            # Known to be new and to take part; only what follows from them has to be found.
+            delta += self.scratch.rows(graph)
+            self.tables.append((graph, self.number))
+        if names or self.table:
+            found = self.relevance.filter(self.spark, new)
+            if self.table:
+                following = conclude(self.spark, new.unionByName(reached), self.table)
+                found = found.unionByName(self.relevance.filter(self.spark, following)).distinct()
+                found = found.join(self.facts(), list(PLACES), "left_anti")
+            name = self.site.name("facts")
+            delta += self.scratch.save(name, found, f"find new facts, {what}")
+            self.tables.append((name, self.number))
+        self.total += delta
+        return delta
+
+    def _unknown(self, names: list[str]) -> DataFrame:
+        """Return the distinct conclusions that are not among the facts."""
+        found = self.scratch.read(names, CONCLUSION).select(*PLACES).distinct()
+        return found.join(self.facts(), list(PLACES), "left_anti")
+
+    def _feeds_schema(self, new: DataFrame) -> bool:
+        """Say whether new conclusions are schema, or entail schema, that is not known."""
+        program, feeds = self.closed.program, self.closed.consequences.feeds
+        found: list[Fact] = []
+        with described(self.spark, "look for schema among conclusions"):
+            if any(_may_be_schema(program, shape) for shape in self.closed.shapes):
+                found += collect_facts(new.where(schema_condition(program)))
+            if feeds:
+                found += collect_facts(conclude(self.spark, new, feeds))
+        return any(fact not in self.closed.schema for fact in found)
+
+    def _keys(self, tables: Sequence[str] | None = None) -> Keys | None:
+        """Return the keys of the newest facts, or None if there are many."""
+        facts = self.facts(self.number) if tables is None else self.scratch.read(tables, TRIPLE)
+        object_ = F.when(F.col("p") == TYPE, F.col("o"))
+        keys = facts.select("p", object_.alias("o")).distinct()
+        with described(self.spark, "see what is new"):
+            rows = collect_first(keys, MAX_KEYS + 1)
+        return None if len(rows) > MAX_KEYS else {(row["p"], row["o"]) for row in rows}
+
+    def _close_graphs(self, rules: dict[int, int], keys: Keys | None) -> tuple[list[str], set[int]]:
+        """Close transitive properties as graphs; return the tables and for which it is done."""
+        changed = {p: rule for p, rule in rules.items() if keys is None or (p, None) in keys}
+        if self.reached:
+            # What came of a graph alone is closed already.
+            beside = [n for n, age in self.tables if age == self.number and "reached" not in n]
+            others = self._keys(beside) if beside else set()
+            if others is not None:
+                changed = {
+                    p: r for p, r in changed.items() if p not in self.reached or (p, None) in others
+                }
+        if not changed:
+            return [], set(rules)
+        with described(self.spark, "read transitive properties"):
+            table = close_graphs(self.facts(), changed)
+        if table is None:
+            self.reached = frozenset()
+            return [], set(rules) - set(changed)
+        self.reached = frozenset(changed)
+        name = self.site.name("reached")
+        return ([name] if self.scratch.put(name, table) else []), set(rules)
+
+    def _rewrite(self, lost: Collection[int]) -> None:
+        """Say all facts of representatives; those that change are of this round."""
+        aged = None
+        for name, age in self.tables:
+            part = self.scratch.read([name], TRIPLE).withColumn("age", F.lit(age))
+            aged = part if aged is None else aged.unionByName(part)
+        assert aged is not None
+        old = aged.select(F.struct(*PLACES).alias("old"), "age", *PLACES)
+        here = rewrite(self.spark, old, self.equality)
+        changed = F.struct(*PLACES) != F.col("old")
+        here = here.withColumn("age", F.when(changed, F.lit(self.number)).otherwise(F.col("age")))
+        terms = {self.equality.find(term) for term in lost}
+        equal = facts_frame(self.spark, [(term, self.same_as, term) for term in terms])
+        both = here.select(*PLACES, "age").unionByName(equal.withColumn("age", F.lit(self.number)))
+        name = self.site.name("rewritten")
+        least = both.groupBy(*PLACES).agg(F.min("age").alias("age"))
+        self.scratch.save_by(name, least, "age", "replace equal terms")
+        parts = [(f"{name}/age={age}", age) for age in range(self.number + 1)]
+        self.tables = [(part, age) for part, age in parts if self.scratch.rows(part)]
+        self.total = sum(self.scratch.rows(part) for part, _ in self.tables)
+        self.reached = frozenset()
+
+
+def _can_match(shape: Shape, pattern: Pattern, keys: Keys | None) -> bool:
+    """Say whether a fact with one of the keys could match a pattern."""
+    if keys is None:
+        return True
+    predicates, objects = shape.values(pattern[1]), shape.values(pattern[2])
+    return any(
+        (predicates is None or p in predicates) and (o is None or objects is None or o in objects)
+        for p, o in keys
+    )
+
+
+def _may_be_schema(program: Program, shape: Shape) -> bool:
+    for _, p, o in shape.head:
+        predicates, objects = shape.values(p), shape.values(o)
+        if predicates is None or predicates & program.schema_predicates:
+            return True
+        if TYPE in predicates and (objects is None or objects & program.schema_classes):
+            return True
+    return False
