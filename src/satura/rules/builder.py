@@ -14,8 +14,8 @@ from typing import Final, Literal
 import xxhash
 from lark import Token
 
-from satura.errors import ParseError, UnsupportedError
-from satura.rules.expression import ARITY, CASTS, Call, Constant, Expression
+from satura.errors import ParseError, UnsupportedError, did_you_mean
+from satura.rules.expression import ARITY, CASTS, EXTENSIONS, Call, Constant, Expression
 from satura.rules.lists import FIRST, NIL, REST
 from satura.rules.model import (
     Assignment,
@@ -259,7 +259,7 @@ def build_expression(tree: ParseTree | Token, block: Block) -> Expression:
 
 
 def _build_call(tree: ParseTree, operands: list[Expression], block: Block) -> Expression:
-    """Return a built-in call or a cast, checked against the number of arguments it takes."""
+    """Return a call of a function or a cast, checked against the number of arguments it takes."""
     if tree.data == "iri_or_function" and len(tree.children) == 1:
         return operands[0]
     if tree.data == "builtin_call":
@@ -267,15 +267,17 @@ def _build_call(tree: ParseTree, operands: list[Expression], block: Block) -> Ex
         least, most = ARITY[name]
         arguments = tuple(operands)
     else:
-        name, least, most = str(operands[0]), 1, 1
+        name = str(operands[0])
+        least = most = EXTENSIONS.get(name, 1)
         arguments = tuple(operands[1:])
-        if name not in CASTS:
+        if name not in CASTS and name not in EXTENSIONS:
+            known = f"what is called by IRI is one of {', '.join(sorted((*CASTS, *EXTENSIONS)))}"
             raise block.names.fault(
                 UnsupportedError,
                 "RULE-UNSUPPORTED",
                 f"the function `{name}` is not supported",
                 at=tree,
-                hint=f"a call by IRI is a cast to one of {', '.join(sorted(CASTS))}",
+                hint=did_you_mean(name, (*CASTS, *EXTENSIONS)) or known,
             )
     if not least <= len(arguments) <= most:
         wanted = str(least) if least == most else f"{least} to {most}"

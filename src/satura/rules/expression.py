@@ -2,7 +2,8 @@
 
 Operators and built-in functions are both calls, told apart only by name: `Call("<", (x, y))`,
 `Call("REGEX", (Call("STR", (v,)), Constant('"^a"')))`. A cast is a call named by the full IRI of
-its datatype. Built-in names are upper case; `ARITY` is the one table of what may be called.
+its datatype. Built-in names are upper case; `ARITY`, `CASTS` and `EXTENSIONS` are the tables of
+what may be called.
 """
 
 from __future__ import annotations
@@ -71,6 +72,13 @@ CASTS: Final = frozenset(
     for name in ("string", "boolean", "integer", "decimal", "float", "double", "dateTime", "date")
 )
 """The datatypes a value can be cast to by calling their IRI."""
+
+FN: Final = "https://satura.dev/fn#"
+IN_VALUE_SPACE: Final = term(FN, "in-value-space")
+ILL_TYPED_FUNCTION: Final = term(FN, "ill-typed")
+SAME_VALUE: Final = term(FN, "same-value")
+EXTENSIONS: Final[dict[str, int]] = {IN_VALUE_SPACE: 2, ILL_TYPED_FUNCTION: 1, SAME_VALUE: 2}
+"""Satura's own functions, called by IRI, and the number of arguments each takes."""
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -1,7 +1,8 @@
 """The built-in functions of SPARQL-RL over canonical terms (SPARQL 1.2, section 17.4).
 
-`FUNCTIONS` maps an upper-case name to a function of terms. Functions that need more than their
-arguments (`IF`, `NOW`, `UUID`, `STRUUID`, `BNODE`) live in `satura.rules.evaluate`.
+`FUNCTIONS` maps an upper-case name, or the IRI of one of Satura's own functions, to a function of
+terms. Functions that need more than their arguments (`IF`, `NOW`, `UUID`, `STRUUID`, `BNODE`) live
+in `satura.rules.evaluate`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from urllib.parse import quote
 
 import pyoxigraph as ox
 
+from satura.rules.expression import ILL_TYPED_FUNCTION, IN_VALUE_SPACE, SAME_VALUE
 from satura.rules.operators import (
     EvaluationError,
     Number,
@@ -24,7 +26,7 @@ from satura.rules.operators import (
     from_number,
     to_number,
 )
-from satura.terms.datatypes import ILL_TYPED, NUMERIC, value_of
+from satura.terms.datatypes import ILL_TYPED, NUMERIC, is_instance, value_of
 from satura.terms.literals import LiteralParts, make_literal, make_xsd, split_literal
 from satura.terms.moments import Moment
 from satura.terms.ntriples import Term, canonical, is_blank, is_iri, is_literal
@@ -283,6 +285,31 @@ def _cast_number(number: Number, name: str) -> Term:
     return from_number(Number(name, Decimal(math.trunc(exact)) if name == "integer" else exact))
 
 
+def _in_value_space(literal: Term, datatype: Term) -> Term:
+    """Say whether the value of a literal belongs to a datatype; an ill-typed one has no value."""
+    _literal(literal)
+    known = is_instance(literal, datatype)
+    if known is None:
+        raise EvaluationError(f"whether {literal} is of {datatype} is not known")
+    return boolean(known)
+
+
+def _ill_typed(literal: Term) -> Term:
+    _literal(literal)
+    return boolean(value_of(literal) is ILL_TYPED)
+
+
+def _same_value(left: Term, right: Term) -> Term:
+    """Say whether two literals have one value, unlike `=` without promoting numbers."""
+    _literal(left)
+    _literal(right)
+    a, b = value_of(left), value_of(right)
+    # The value of a literal of an unknown datatype is its text, which says nothing about others.
+    if ILL_TYPED in (a, b) or (a != b and not (isinstance(a, tuple) and isinstance(b, tuple))):
+        raise EvaluationError(f"{left} and {right} cannot be compared")
+    return boolean(a == b)
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Term]]] = {
     "STR": _str,
     "LANG": lambda text: make_literal(_literal(text).language or ""),
@@ -326,4 +353,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Term]]] = {
     "HASLANG": lambda text: boolean(is_literal(text) and _literal(text).language is not None),
     "HASLANGDIR": lambda _text: boolean(False),
     "REGEX": _regex,
+    IN_VALUE_SPACE: _in_value_space,
+    ILL_TYPED_FUNCTION: _ill_typed,
+    SAME_VALUE: _same_value,
 }

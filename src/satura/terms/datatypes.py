@@ -15,13 +15,13 @@ import struct
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from xml.etree import ElementTree
 
 from satura.terms.literals import LANG_STRING, split_literal
 from satura.terms.moments import parse_duration, parse_moment
 from satura.terms.ntriples import Term
-from satura.vocab import RDF, XSD, term
+from satura.vocab import RDF, RDFS, XSD, term
 
 
 class IllTyped:
@@ -58,6 +58,9 @@ STRINGS: Final = {
     "Name": rf"(?::|{_NAME})(?::|[\w.\-\u00b7])*",
     "NCName": _NAME,
 }
+# RFC 3987: what stands before the first colon is a scheme, or behind a `/`, `?` or `#`.
+IRI_REFERENCE: Final = r"(?:[A-Za-z][A-Za-z0-9+.\-]*:|(?![^/?#]*:))[^\s<>\"{}|\\^`]*"
+PLAIN_LITERAL: Final = term(RDF, "PlainLiteral")
 NUMERIC: Final = frozenset(term(XSD, name) for name in (*INTEGERS, "decimal", "float", "double"))
 
 
@@ -155,7 +158,7 @@ _READERS: Final[dict[Term, tuple[str, _Reader]]] = {
     term(XSD, "boolean"): ("boolean", _boolean),
     term(XSD, "hexBinary"): ("hexBinary", _hex),
     term(XSD, "base64Binary"): ("base64Binary", _base64),
-    term(XSD, "anyURI"): ("anyURI", _pattern(r"[^\s<>\"{}|\\^`]*")),
+    term(XSD, "anyURI"): ("anyURI", _pattern(IRI_REFERENCE)),
     term(XSD, "dateTime"): ("dateTime", _moment("dateTime")),
     term(XSD, "dateTimeStamp"): ("dateTime", _moment("dateTimeStamp")),
     **{
@@ -172,7 +175,15 @@ _READERS: Final[dict[Term, tuple[str, _Reader]]] = {
     term(RDF, "HTML"): ("HTML", lambda lexical: lexical),
 }
 RECOGNIZED: Final = frozenset(_READERS) | {LANG_STRING}
-"""The datatypes, as IRI terms, whose values are known here."""
+"""The datatypes of RDF 1.1, as IRI terms, whose values are known here."""
+
+
+def _plain(lexical: str) -> Hashable:
+    """Return the value of an rdf:PlainLiteral: a string, with the language behind its last `@`."""
+    text, at, language = lexical.rpartition("@")
+    if not at or not re.fullmatch(f"(?:{STRINGS['language']})?", language):
+        return ILL_TYPED
+    return ("langString", text, language.lower()) if language else ("string", text)
 
 
 @lru_cache(maxsize=65_536)
@@ -189,6 +200,8 @@ def value_of(literal: Term) -> Hashable:
         return ("langString", parts.lexical, parts.language.lower())
     if parts.datatype == LANG_STRING:
         return ILL_TYPED
+    if parts.datatype == PLAIN_LITERAL:
+        return _plain(parts.lexical)
     if parts.datatype not in _READERS:
         return literal
     space, read = _READERS[parts.datatype]
@@ -208,20 +221,32 @@ def is_instance(literal: Term, datatype: Term) -> bool | None:
     value = value_of(literal)
     if value is ILL_TYPED:
         return False
-    space = space_of(datatype)
-    if space is None or not isinstance(value, tuple):
+    if not isinstance(value, tuple):
         return None
-    if value[0] != space:
-        return False
+    if datatype == term(RDFS, "Literal"):
+        return True
+    if datatype == PLAIN_LITERAL:
+        return value[0] in ("string", "langString")
+    space = space_of(datatype)
+    if space is None:
+        return None
+    return value[0] == space and _is_within(value[1], datatype)
+
+
+def _is_within(value: Any, datatype: Term) -> bool:
+    """Say whether a value of the space that a datatype draws from belongs to the datatype."""
     name = datatype[1:-1].removeprefix(XSD)
     if name in INTEGERS:
-        number = value[1]
         low, high = INTEGERS[name]
         return bool(
-            number == number.to_integral_value()
-            and (low is None or number >= low)
-            and (high is None or number <= high)
+            value == value.to_integral_value()
+            and (low is None or value >= low)
+            and (high is None or value <= high)
         )
     if name in STRINGS:
-        return re.fullmatch(STRINGS[name], value[1]) is not None
+        return re.fullmatch(STRINGS[name], value) is not None
+    if name == "dateTimeStamp":
+        return bool(value.zone is not None)
+    if name in ("yearMonthDuration", "dayTimeDuration"):
+        return bool(value[1 if name == "yearMonthDuration" else 0] == 0)
     return True
