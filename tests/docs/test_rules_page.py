@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from satura.closure.program import Program, compile_rules
 from satura.rules.catalog import list_rules
+from satura.rules.model import Rule, RuleSet
 from satura.rules.reader import builtin_names, load_rules
 from satura.rules.writer import write_rule
 from tests.docs.pages import ROOT
 
 SHORT = (("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),)
+# Sets whose tables do not say where a rule runs, and show only what they add to their imports.
+OWL = ("owl-horst", "owl-horst-full", "owl2-rl", "owl2-rl-full")
 
 
 def page() -> str:
@@ -22,12 +26,21 @@ def page() -> str:
 def table_of(name: str) -> str:
     """Return the table of a rule set as the page has to show it."""
     rules = load_rules(name)
+    if name in OWL:
+        lines = ["| rule | text |", "| ---- | ---- |"]
+        own = (rule for rule in rules if rule.position.source == rules.source)
+        return "\n".join(lines + [f"| `{rule.id}` | `{text_of(rule, rules)}` |" for rule in own])
     program = compile_rules(rules)
     lines = ["| rule | runs as | text |", "| ---- | ------- | ---- |"]
     for rule in rules:
-        text = write_rule(rule, (*rules.prefixes, *SHORT)).partition("{")[2].replace("|", "\\|")
-        lines.append(f"| `{rule.id}` | {kind_of(rule.id, program)} | `{{{text}` |")
+        lines.append(f"| `{rule.id}` | {kind_of(rule.id, program)} | `{text_of(rule, rules)}` |")
     return "\n".join(lines)
+
+
+def text_of(rule: Rule, rules: RuleSet) -> str:
+    """Return the head and the body of a rule."""
+    text = write_rule(replace(rule, iri=None), (*rules.prefixes, *SHORT))
+    return text.removeprefix("RULE ").replace("|", "\\|")
 
 
 def kind_of(rule_id: str, program: Program) -> str:
