@@ -18,6 +18,7 @@ from satura.pipeline import OnError, Summary, materialize_store
 from satura.progress import Watcher
 from satura.rules.model import RuleSet
 from satura.store import Store, StoreInfo
+from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
 
@@ -53,13 +54,17 @@ class KnowledgeBase:
         """Return the input that was skipped: `file line column reason text`."""
         return self.store.rejects(self.spark)
 
-    def inferred(self, *, ids: bool = False) -> DataFrame:
+    def inferred(self, *, ids: bool = False, same_as: SameAs = "expand") -> DataFrame:
         """Return what is entailed and was not given: `s p o`."""
-        return self._terms(self.store.inferred(self.spark), ids)
+        return self._terms(self.store.inferred(self.spark, same_as=same_as), ids)
 
-    def closure(self, *, ids: bool = False) -> DataFrame:
-        """Return both: the distinct triples `s p o`, asserted or inferred."""
-        return self._terms(self.store.closure(self.spark), ids)
+    def closure(self, *, ids: bool = False, same_as: SameAs = "expand") -> DataFrame:
+        """Return both: the distinct triples `s p o`, asserted or inferred.
+
+        With `same_as="representatives"`, of terms that are the same only one is spoken of, and
+        `owl:sameAs` says who stands for whom.
+        """
+        return self._terms(self.store.closure(self.spark, same_as=same_as), ids)
 
     def triples(
         self, *, s: str | None = None, p: str | None = None, o: str | None = None,
@@ -69,11 +74,8 @@ class KnowledgeBase:
 
         Terms are N-Triples text: `<http://example.org/alice>`, `"1"^^<…>`, `_:b`.
         """
-        wanted = {
-            name: None if text is None else term_id(read_term(text))
-            for name, text in (("s", s), ("p", p), ("o", o))
-        }
-        frame = self.store.closure(self.spark, **wanted)
+        ids_ = [None if text is None else term_id(read_term(text)) for text in (s, p, o)]
+        frame = self.store.closure(self.spark, s=ids_[0], p=ids_[1], o=ids_[2])
         if ids:
             return frame
         return self.store.decode(self.spark, frame, ["s", "p", "o"], size="small")

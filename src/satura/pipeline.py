@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -23,9 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812
 
+from satura.closure.compiling import compile_rules
 from satura.closure.derive import facts_frame
-from satura.closure.program import Program, compile_rules
-from satura.closure.whole import specialize
+from satura.closure.program import Program
+from satura.closure.representatives import members
+from satura.closure.saturate import Limits
+from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.errors import DataError
 from satura.failures import translated
@@ -41,10 +44,11 @@ from satura.rules.writer import write_rules
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
 from satura.store.layout import data_files
+from satura.store.sameness import about_representatives, expand
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +72,8 @@ class Summary:
     terms: int
     bytes: int
     seconds: float
+    rounds: int
+    fired: Mapping[str, int]
     stages: tuple[Stage, ...]
 
 
@@ -80,6 +86,7 @@ def materialize_store(
     format: str | None = None,
     on_error: OnError = "fail",
     overwrite: bool = False,
+    limits: Limits | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
@@ -93,8 +100,9 @@ def materialize_store(
         with begin(store, overwrite=overwrite) as txn, translated():
             reading = _read(spark, txn, inputs, program, on_error, stages)
             duplicates = _write_asserted(spark, txn, reading, stages)
-            _close(spark, txn, program, stages)
+            saturated = _close(spark, txn, program, limits or Limits(), stages)
             counts = _count(spark, txn, reading, duplicates, stages)
+            fired = saturated.backend.fired()
             with stages.stage("commit"):
                 metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
                 committed = txn.commit(metadata)
@@ -102,7 +110,7 @@ def materialize_store(
     return committed, Summary(
         store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
         counts=counts, terms=info.terms, bytes=info.bytes, seconds=time.monotonic() - started,
-        stages=tuple(stages.done),
+        rounds=saturated.rounds, fired=fired, stages=tuple(stages.done),
     )  # fmt: skip
 
 
@@ -195,19 +203,41 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
     return (reading.triples().count() if read is None else read) - stage.rows
 
 
-def _close(spark: SparkSession, txn: Transaction, program: Program, stages: Stages) -> None:
-    """Close the schema, derive, and write both."""
+def _close(
+    spark: SparkSession, txn: Transaction, program: Program, limits: Limits, stages: Stages
+) -> Saturated:
+    """Close the schema, join, derive, and write all of it."""
     directory = txn.facts_dir("asserted")
     asserted = txn.read_facts(spark, "asserted")
     if _names_graphs(directory):
         asserted = asserted.select("s", "p", "o").distinct()
-    with stages.stage("close the schema") as stage:
-        specialized = specialize(spark, program, asserted, txn.read_terms(spark))
-        stage.rows = len(specialized.schema)
-        txn.write_facts("schema", facts_frame(spark, specialized.schema).coalesce(1))
+    with stages.stage("close the schema and join") as stage:
+        scratch = txn.staging / "closure"
+        terms = txn.read_terms(spark)
+        saturated = close(spark, program, asserted, terms, scratch, limits=limits)
+        schema = saturated.schema
+        stage.rows = len(schema)
+        txn.write_facts("schema", facts_frame(spark, schema).coalesce(1))
+        for made in saturated.backend.made_terms:
+            txn.write_terms(saturated.backend.scratch.read([made], "id long, term string"))
+        if saturated.equality:
+            txn.write_facts("equal", _equal(spark, saturated, txn).coalesce(1))
     with stages.stage("derive") as stage:
-        txn.write_facts("derived", specialized.derive(spark, asserted))
+        txn.write_facts("derived", saturated.derive())
         stage.rows = _rows(txn.facts_dir("derived"))
+    saturated.backend.progress.facts(_rows(directory) + stage.rows)
+    return saturated
+
+
+def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
+    """Return the rows of equal terms: the term, its representative, whether it is an IRI."""
+    terms = txn.read_terms(spark)
+    pairs = members(spark, saturated.equality)
+    named = terms.join(pairs, terms["id"] == pairs["member"])
+    iri = F.startswith("term", F.lit("<"))
+    return named.select(
+        F.col("member").alias("s"), F.col("representative").alias("o"), iri.alias("iri")
+    )
 
 
 def _count(
@@ -215,10 +245,19 @@ def _count(
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
-        inferred = txn.read_facts(spark, "derived").where("not asserted").count()
+        equal = _rows(txn.facts_dir("equal"))
         triples = _rows(asserted)
+        given = txn.read_facts(spark, "asserted").select("s", "p", "o")
         if _names_graphs(asserted):
-            triples = txn.read_facts(spark, "asserted").select("s", "p", "o").distinct().count()
+            given = given.distinct()
+            triples = given.count()
+        rows = txn.read_facts(spark, "derived")
+        if equal:
+            # What is stored is said of representatives; what is counted is what a reader gets.
+            classes = txn.read_facts(spark, "equal")
+            closure = expand(about_representatives(given, rows, classes), classes).count()
+        else:
+            closure = triples + rows.where("not asserted").count()
         rejected = 0
         if reading.on_error == "skip" and reading.faults.total:
             rejected = reading.faults.total
@@ -226,9 +265,10 @@ def _count(
         return Counts(
             asserted=_rows(asserted),
             derived=_rows(derived),
-            inferred=inferred,
-            closure=triples + inferred,
+            inferred=closure - triples,
+            closure=closure,
             schema=_rows(txn.facts_dir("schema")),
+            equal=equal,
             rejected=rejected,
             duplicates=duplicates,
         )

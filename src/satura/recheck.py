@@ -6,12 +6,14 @@ made over all asserted triples but only conclusions of every n-th subject are co
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.program import compile_rules
-from satura.closure.whole import specialize
+from satura.closure.compiling import compile_rules
+from satura.closure.whole import close
 from satura.jobs import collect_first
 from satura.rules.reader import read_rules
 from satura.store import Store
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 20
 """Without `--full`, the subjects compared are one in this many."""
-COLUMNS: Final = ["s", "p", "o", "support", "asserted"]
+COLUMNS: Final = ["s", "p", "o", "support", "joins", "asserted"]
 
 
 def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Check:
@@ -30,15 +32,16 @@ def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Ch
     info = store.info
     program = compile_rules(read_rules(info.rules, source=info.rule_set, name=info.rule_set))
     asserted = store.frame(spark, "asserted").select("s", "p", "o").distinct()
-    specialized = specialize(spark, program, asserted, store.terms(spark))
-    kept = store.frame(spark, "schema")
-    again = spark.createDataFrame(list(specialized.schema), "s long, p long, o long")
-    derived = specialized.derive(spark, asserted).where(F.pmod("s", F.lit(every)) == 0)
-    stored = store.frame(spark, "derived").where(F.pmod("s", F.lit(every)) == 0)
-    for what, right, wrong in (("schema", again, kept), ("closure", derived, stored)):
-        fault = _difference(spark, store, right, wrong)
-        if fault:
-            return Check("entailment", False, f"{what}: {fault}")
+    with tempfile.TemporaryDirectory(prefix="satura-") as scratch:
+        done = close(spark, program, asserted, store.terms(spark), Path(scratch))
+        kept = store.frame(spark, "schema")
+        again = spark.createDataFrame(done.schema, "s long, p long, o long")
+        derived = done.derive().where(F.pmod("s", F.lit(every)) == 0)
+        stored = store.frame(spark, "derived").where(F.pmod("s", F.lit(every)) == 0)
+        for what, right, wrong in (("schema", again, kept), ("closure", derived, stored)):
+            fault = _difference(spark, store, right, wrong)
+            if fault:
+                return Check("entailment", False, f"{what}: {fault}")
     part = "all subjects" if every == 1 else f"one subject in {every}"
     return Check("entailment", True, f"derived again under `{info.rule_set}` for {part}")
 

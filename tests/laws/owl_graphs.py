@@ -26,6 +26,8 @@ class OwlGraph:
         self.classes = [self.name(f"C{n}") for n in range(self.random.randint(2, 4))]
         self.properties = [self.name(f"p{n}") for n in range(self.random.randint(1, 3))]
         self.lists = 0
+        self.first_number = 10 * (seed + 1)
+        """Numbers of one graph are not those of another, nor the cardinalities 0 and 1."""
 
     def name(self, local: str) -> Term:
         return f"<{self.base}{local}>"
@@ -51,7 +53,7 @@ class OwlGraph:
         return [self.pick(pool) for _ in range(self.random.randint(least, most))]
 
     def literal(self) -> Term:
-        number = self.random.randint(0, 2)
+        number = self.first_number + self.random.randint(0, 2)
         datatype = self.random.choice(("integer", "int", "decimal"))
         text = self.random.choice((f"{number}", f"0{number}"))
         return f'"{text}"^^{term(XSD, datatype)}'

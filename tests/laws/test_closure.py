@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from satura.closure.conditions import satisfying
+from satura.closure.dictionary import satisfying
 from satura.closure.compiling import compile_rules, is_schema_atom
 from satura.closure.local import apply_term_rule, close_locally
 from satura.closure.program import Program

@@ -180,14 +180,13 @@ class SparkBackend:
         texts = self.dictionary.texts
         strata = []
         for stratum in closed.program.strata:
-            once = [x for x in stratum.once if not x.rule.data]
-            general = [x for x in stratum.general if not x.rule.data]
-            given = [x for x in (*stratum.once, *stratum.general) if x.rule.data]
+            data = [x for x in (*stratum.once, *stratum.general) if x.rule.data]
+            others = [x for x in stratum.general if not x.rule.data]
             strata.append(
                 (
-                    named_shapes(given, Relations(), texts),
-                    named_shapes(once, Relations(), texts),
-                    specialize(general, Relations(), texts, linear=False).shapes,
+                    named_shapes(data, Relations(), texts),
+                    named_shapes([x for x in stratum.once if not x.rule.data], Relations(), texts),
+                    specialize(others, Relations(), texts, linear=False).shapes,
                 )
             )
         shapes = [shape for stratum in strata for group in stratum for shape in group]

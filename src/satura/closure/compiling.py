@@ -196,9 +196,10 @@ def _is_irreflexive(rule: Rule, element: Filter) -> bool:
     if len(rule.head) != 1 or rule.head[0].p != OWL_SAME_AS:
         return False
     a, _, b = rule.head[0].slots
-    return element.expression in (
-        Call("!", (Call("SAMETERM", (x, y)),)) for x, y in ((a, b), (b, a))
-    )
+    match element.expression:
+        case Call("!", (Call("SAMETERM", (x, y)),)):
+            return {x, y} == {a, b}
+    return False
 
 
 def _reads(element: Filter) -> set[Slot]:

@@ -10,7 +10,8 @@ with the number of its derivations and whether it is asserted too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
@@ -18,8 +19,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.consequences import Form, Forms, O, P, S, Table
+from satura.closure.consequences import Forms, Table
 from satura.closure.program import TYPE, Fact, Program
+from satura.closure.specialize import Form, O, P, S
 from satura.errors import LimitError
 
 MAX_BROADCAST_ROWS: Final = 4_000_000
@@ -32,6 +34,7 @@ MAX_SCHEMA: Final = 20_000_000
 Rows = Mapping[Any, Forms]
 """Forms by key: a tuple of the ids in the columns that are joined on."""
 
+PLACES: Final = ("s", "p", "o")
 SELECTORS: Final = {S: 1, P: 2, O: 3}
 IDS: Final = pa.schema([(name, pa.int64()) for name in ("s", "p", "o")])
 
@@ -59,42 +62,93 @@ def schema_condition(program: Program) -> Column:
     return F.col("p").isin(predicates) | ((F.col("p") == TYPE) & F.col("o").isin(classes))
 
 
-def feed_from(
-    spark: SparkSession, asserted: DataFrame
-) -> Callable[[Table, Iterable[Fact]], Iterable[Fact]]:
-    """Return the function that finds what schema the triples entail."""
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """What the pass starts from, besides what is asserted.
 
-    def feed(table: Table, roots: Iterable[Fact]) -> Iterable[Fact]:
-        everything = asserted.select("s", "p", "o").unionByName(facts_frame(spark, roots))
-        return collect_facts(conclude(spark, everything, table))
-
-    return feed
-
-
-def derive(
-    spark: SparkSession, asserted: DataFrame, roots: Iterable[Fact], table: Table
-) -> DataFrame:
-    """Return (s, p, o, support, asserted) for every fact that something else entails.
-
-    `asserted` holds distinct triples; `roots` are facts that count as given but are not asserted.
-    One shuffle, on the conclusions.
+    `schema` are facts that count as given. `joined` (s, p, o, joins) is what joins conclude, and
+    `heads` the forms it has. `replaced` are asserted triples said of representatives, where that
+    changes them.
     """
-    roots = list(roots)
-    extra = facts_frame(spark, roots)
-    given = asserted.select("s", "p", "o")
-    conclusions = conclude(spark, given.unionByName(extra) if roots else given, table)
-    derived = conclusions.unionByName(extra) if roots else conclusions
-    derived = derived.where("s >= 0 and p >= 0")  # no literal subjects or predicates
-    weighed = derived.withColumns({"weight": F.lit(1), "given": F.lit(0)})
-    marks = concluded(spark, given, [*table.all_forms(), *roots])
+
+    schema: Sequence[Fact] = ()
+    joined: DataFrame | None = None
+    heads: Sequence[Form] = ()
+    replaced: DataFrame | None = None
+
+
+def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table) -> DataFrame:
+    """Return (s, p, o, support, joins, asserted) for every fact that something else entails.
+
+    `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
+    """
+    given = asserted.select(*PLACES)
+    parts = [_weighed(conclude(spark, given, table), "weight")]
+    marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
+    if roots.schema:
+        extra = facts_frame(spark, roots.schema)
+        parts += [_weighed(conclude(spark, extra, table), "weight"), _weighed(extra, "weight")]
+    if roots.replaced is not None:
+        parts.append(_weighed(conclude(spark, roots.replaced, table), "weight"))
+        parts.append(_weighed(roots.replaced, "joins"))
+        again = given.join(roots.replaced, list(PLACES), "left_semi")
+        marks = again if marks is None else marks.unionByName(again)
+    if roots.joined is not None:
+        parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
+        others = given
+        if roots.schema:
+            others = others.unionByName(facts_frame(spark, roots.schema))
+        if roots.replaced is not None:
+            others = others.unionByName(roots.replaced)
+        parts += _from_joined(spark, roots.joined, others, table)
+    everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
     if marks is not None:
-        weighed = weighed.unionByName(marks.withColumns({"weight": F.lit(0), "given": F.lit(1)}))
+        zero = F.lit(0)
+        marked = marks.select(*PLACES, zero.alias("weight"), zero.alias("joins"), _given(1))
+        everything = everything.unionByName(marked)
     return (
-        weighed.groupBy("s", "p", "o")
-        .agg(F.sum("weight").cast("int").alias("support"), F.max("given").alias("given"))
-        .where("support > 0")
-        .select("s", "p", "o", "support", (F.col("given") == 1).alias("asserted"))
+        everything.groupBy(*PLACES)
+        .agg(
+            F.sum("weight").cast("int").alias("support"),
+            F.sum("joins").cast("long").alias("joins"),
+            F.max("given").alias("given"),
+        )
+        .where("support > 0 or joins > 0")
+        .select(*PLACES, "support", "joins", (F.col("given") == 1).alias("asserted"))
     )
+
+
+def _given(value: int) -> Column:
+    return F.lit(value).alias("given")
+
+
+def _weighed(facts: DataFrame, column: str) -> DataFrame:
+    """Return facts that count once, by support or by joins."""
+    counts = [F.lit(int(name == column)).alias(name) for name in ("weight", "joins")]
+    return facts.select(*PLACES, *counts, _given(0))
+
+
+def _from_joined(
+    spark: SparkSession, joined: DataFrame, others: DataFrame, table: Table
+) -> list[DataFrame]:
+    """Return what follows from the conclusions of joins that are roots by nothing else."""
+    fitting = conclude_roots(joined.select(*PLACES), table)
+    if fitting is None:
+        return []
+    new = fitting.join(others, list(PLACES), "left_anti")
+    return [_weighed(conclude(spark, new, table), "weight")]
+
+
+def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
+    """Return the facts from which something follows, or None if nothing can follow."""
+    if not table:
+        return None
+    if table.any:
+        return facts
+    predicates = {*table.predicate, *table.loop, *(p for p, _ in (*table.object, *table.subject))}
+    if len(predicates) > MAX_LISTED:
+        return facts
+    return facts.where(F.col("p").isin(sorted(predicates)))
 
 
 def conclude(spark: SparkSession, roots: DataFrame, table: Table) -> DataFrame:

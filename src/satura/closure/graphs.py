@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.reach import TooLargeError, close_new
+from satura.closure.reach import TooLargeError, close_arrays
 from satura.closure.shapes import Shape, is_transitive
 
 if TYPE_CHECKING:
@@ -34,30 +34,35 @@ def transitive_rules(shapes: Sequence[Shape], offsets: Sequence[int]) -> dict[in
     return found
 
 
-def close_graphs(facts: DataFrame, rules: Mapping[int, int]) -> pa.Table | None:
-    """Return what transitivity adds to facts, as conclusions, or None if that is too much."""
+def close_graphs(facts: DataFrame, rules: Mapping[int, int]) -> tuple[pa.Table, pa.Table] | None:
+    """Return what transitivity concludes of facts: what is new, and what was known.
+
+    None if that is too much to hold.
+    """
     edges = facts.where(F.col("p").isin(sorted(rules))).limit(MAX_EDGES + 1).toArrow()
     if edges.num_rows > MAX_EDGES:
         log.info("transitive properties of more than %d facts are left to joins", MAX_EDGES)
         return None
     subjects, properties, objects = (edges[name].to_numpy() for name in ("s", "p", "o"))
-    tables = []
+    new, known = [EMPTY], [EMPTY]
     for p in np.unique(properties).tolist():
         here = properties == p
         try:
-            s, o = close_new(subjects[here], objects[here])
+            pairs = close_arrays(subjects[here], objects[here])
         except TooLargeError as error:
             log.info("a transitive closure of %s pairs is left to joins", error)
             return None
-        columns = {
-            "s": s,
-            "p": np.full(len(s), p),
-            "o": o,
-            "rule": np.full(len(s), rules[p], dtype=np.int32),
-            "times": np.ones(len(s), dtype=np.int64),
-        }
-        tables.append(pa.table(columns))
-    return pa.concat_tables(tables) if tables else EMPTY
+        for tables, which in ((new, ~pairs.given), (known, pairs.given & pairs.far)):
+            count = int(which.sum())
+            columns = {
+                "s": pairs.sources[which],
+                "p": np.full(count, p),
+                "o": pairs.targets[which],
+                "rule": np.full(count, rules[p], dtype=np.int32),
+                "times": np.ones(count, dtype=np.int64),
+            }
+            tables.append(pa.table(columns))
+    return pa.concat_tables(new), pa.concat_tables(known)
 
 
 EMPTY: Final = pa.table(

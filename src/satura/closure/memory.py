@@ -175,7 +175,7 @@ class _Joins:
             by_predicate.setdefault(fact[1], []).append(fact)
         for at, shape in enumerate(self.shapes):
             if is_transitive(shape):
-                yield from _reach(shape, facts, by_predicate.keys())
+                yield from _reach(shape, facts, by_predicate.keys(), first=number == 0)
                 continue
             for pivot, pattern in enumerate(shape.body):
                 p = pattern[1]
@@ -244,15 +244,20 @@ class _Joins:
                 yield from self._solve(shape, done | {at}, pivot, extended, facts, number)
 
 
-def _reach(shape: Shape, facts: Facts, changed: Iterable[int]) -> Iterator[tuple[Fact, str, int]]:
+def _reach(
+    shape: Shape, facts: Facts, changed: Iterable[int], *, first: bool
+) -> Iterator[tuple[Fact, str, int]]:
+    """Close transitive properties; what was known and follows as well is concluded once."""
     rules = {values[0]: rule for rule, *values in shape.rows} if shape.parameters else {}
     properties = shape.values(shape.head[0][1]) or set()
     for p in properties & set(changed):
         edges = np.array([(s, o) for s, _, o in facts.match(("s", p, "o"))], dtype=np.int64)
-        closed = zip(*(side.tolist() for side in close_arrays(*edges.T)), strict=True)
-        for s, o in closed:
-            if (s, p, o) not in facts.rounds:
-                yield (s, p, o), shape.rules[rules.get(p, 0)], 1
+        pairs = close_arrays(*edges.T)
+        wanted = pairs.far if first else ~pairs.given
+        for s, o in zip(
+            pairs.sources[wanted].tolist(), pairs.targets[wanted].tolist(), strict=True
+        ):
+            yield (s, p, o), shape.rules[rules.get(p, 0)], 1
 
 
 def _filters(shape: Shape, binding: Binding) -> list[Expression]:

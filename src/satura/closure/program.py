@@ -73,7 +73,7 @@ class FromList:
     """One or two members of a list, whose names are bound: `SOME` and `PAIR`."""
 
     names: tuple[str, ...]
-    list: Slot
+    sequence: Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ForEach:
     `CHAIN` is one too: its patterns, one per member, share the variable in between.
     """
 
-    list: Slot
+    sequence: Slot
     member: str
     body: tuple[Pattern, ...]
     own: frozenset[str]
@@ -107,7 +107,7 @@ class ForEach:
 class Along:
     """Properties of a list that lead from one term to another: `CHAIN`."""
 
-    list: Slot
+    sequence: Slot
     start: Slot
     end: Slot
 

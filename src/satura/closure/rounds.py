@@ -273,13 +273,22 @@ class Run:
         if not changed:
             return [], set(rules)
         with described(self.spark, "read transitive properties"):
-            table = close_graphs(self.facts(), changed)
-        if table is None:
+            tables = close_graphs(self.facts(), changed)
+        if tables is None:
             self.reached = frozenset()
             return [], set(rules) - set(changed)
         self.reached = frozenset(changed)
+        new, known = tables
+        if keys is None and known.num_rows:
+            # What was known and follows as well is noted once; it is not new.
+            again = self.site.name("known")
+            self.scratch.put(again, known)
+            self.site.concluded.append(again)
+        if not new.num_rows:
+            return [], set(rules)
         name = self.site.name("reached")
-        return ([name] if self.scratch.put(name, table) else []), set(rules)
+        self.scratch.put(name, new)
+        return [name], set(rules)
 
     def _rewrite(self, lost: Collection[int]) -> None:
         """Say all facts of representatives; those that change are of this round."""

@@ -141,7 +141,9 @@ def solutions(
 ) -> Iterator[Binding]:
     """Yield what the schema, the lists and the tests of a rule leave of its variables' values."""
     wanted = rule.schema if patterns is None else patterns
-    found = (solved for start in starts for solved in solve(wanted, known, start))
+    found: Iterator[Binding] = (
+        solved for start in starts for solved in solve(wanted, known, start)
+    )
     for condition in rule.lists:
         found = _members(condition, known, found)
     if not rule.tests:
@@ -154,7 +156,11 @@ def _members(
     condition: FromList, known: Relations, bindings: Iterable[Binding]
 ) -> Iterator[Binding]:
     for binding in bindings:
-        head = binding[condition.list] if isinstance(condition.list, str) else condition.list
+        head = (
+            binding[condition.sequence]
+            if isinstance(condition.sequence, str)
+            else condition.sequence
+        )
         found = {
             values
             for places in known.lists(head)

@@ -17,6 +17,7 @@ from satura.jobs import described
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 TRIPLE: Final = "s long, p long, o long"
 CONCLUSION: Final = f"{TRIPLE}, rule int, times long"
@@ -49,9 +50,9 @@ class Scratch:
         directory = self.root / name
         directory.mkdir(parents=True)
         pq.write_table(table, directory / "part-0.parquet", compression="snappy")
-        return table.num_rows
+        return int(table.num_rows)
 
-    def read(self, names: Sequence[str], schema: str) -> DataFrame:
+    def read(self, names: Sequence[str], schema: str | StructType) -> DataFrame:
         """Return the rows of tables."""
         files = [file for name in names for file in self._files(name)]
         if not files:

@@ -109,7 +109,7 @@ def instances(
     for binding in solutions(rule, schema, texts):
         choices = []
         for loop in rule.loops:
-            head = binding[loop.list] if isinstance(loop.list, str) else loop.list
+            head = binding[loop.sequence] if isinstance(loop.sequence, str) else loop.sequence
             choices.append(_choices(schema, head))
         for chosen in product(*choices):
             body = list(rule.instance)

@@ -1,63 +1,130 @@
-"""Closing a set of asserted triples on Spark, whole: schema first, then the one pass.
+"""Closing a set of asserted triples on Spark, whole: schema, joins, then the one pass.
 
 Materializing and verifying share this, so what is checked is what was computed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.conditions import term_facts
-from satura.closure.consequences import Table
-from satura.closure.derive import collect_facts, derive, feed_from, schema_condition
-from satura.closure.local import Closed, close_and_specialize
-from satura.closure.program import Fact, Program
+from satura.closure.backend import MEMORY_FACTS, SparkBackend
+from satura.closure.derive import Roots, derive
+from satura.closure.dictionary import Dictionary
+from satura.closure.equality import Equality
+from satura.closure.program import SAME_AS, Fact, Program
+from satura.closure.representatives import rewrite
+from satura.closure.saturate import Closed, Limits, Progress, saturate
+from satura.closure.schema import fill
+from satura.closure.scratch import Scratch
+from satura.closure.specialize import Form
 from satura.jobs import collect_first
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
-class Specialized:
-    """A closed schema and what it makes of the rules, ready for the pass."""
+class Saturated:
+    """A closed schema, the joins done, and everything ready for the pass."""
 
-    schema: tuple[Fact, ...]
-    roots: tuple[Fact, ...]
-    table: Table
+    spark: SparkSession
+    backend: SparkBackend
+    closed: Closed
+    equality: Equality
+    blank: frozenset[int]
+    rounds: int
+    passes: int
 
-    def derive(self, spark: SparkSession, asserted: DataFrame) -> DataFrame:
-        """Return (s, p, o, support, asserted) of everything derived; see `derive.derive`."""
-        return derive(spark, asserted, self.roots, self.table)
+    @property
+    def schema(self) -> list[Fact]:
+        """The triples of the closed schema that are RDF."""
+        return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
+
+    def roots(self) -> list[Fact]:
+        """Return the facts that count as given, beside what is asserted and what joins conclude."""
+        same_as = self.equality.find(SAME_AS)
+        extra = {
+            *(self.equality.rewrite(fact) for fact in self.backend.extra),
+            *((term, same_as, term) for term in self.equality.members),
+            *self.closed.roots,
+        }
+        return [fact for fact in extra if fact[1] not in self.blank]
+
+    def derive(self) -> DataFrame:
+        """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
+        asserted = self.backend.asserted.select("s", "p", "o")
+        replaced = None
+        if self.equality:
+            old = asserted.select(F.struct("s", "p", "o").alias("old"), "s", "p", "o")
+            here = rewrite(self.spark, old, self.equality)
+            changed = F.struct("s", "p", "o") != F.col("old")
+            replaced = here.where(changed).select("s", "p", "o").distinct()
+            asserted = here.where(~changed).select("s", "p", "o")
+            replaced = replaced.join(asserted, ["s", "p", "o"], "left_anti")
+        joined = self.backend.joined(self.equality)
+        if joined is not None and self.blank:
+            joined = joined.where(~F.col("p").isin(sorted(self.blank)))
+        table = self.closed.consequences.derives.without_predicates(self.blank)
+        heads = list(_head_forms(self.closed, preliminary=bool(self.backend.preliminary)))
+        roots = Roots(self.roots(), joined, heads, replaced)
+        return derive(self.spark, asserted, roots, table)
 
 
-def specialize(
-    spark: SparkSession, program: Program, asserted: DataFrame, terms: DataFrame
-) -> Specialized:
-    """Close the schema in distinct triples (s, p, o) and specialize the rules to it.
+def _head_forms(closed: Closed, *, preliminary: bool) -> Iterable[Form]:
+    """Yield the forms that conclusions of joins have."""
+    if closed.program.plain or preliminary:
+        yield "s", "p", "o"
+    for shape in closed.shapes:
+        for row in shape.rows:
+            binding = dict(zip(shape.parameters, row[1:], strict=True))
+            yield from (fill(head, binding) for head in shape.head)
 
-    Runs one small job, and passes over the data only if instance triples can entail schema.
-    """
-    given = collect_facts(asserted.where(schema_condition(program)))
-    about_terms = term_facts(program, terms)
-    closed = close_and_specialize(program, given, about_terms, feed_from(spark, asserted))
-    blank = _blank_predicates(program, closed, terms)
-    return Specialized(
-        schema=tuple(fact for fact in closed.schema if fact[0] >= 0 and fact[1] not in blank),
-        roots=tuple(fact for fact in closed.roots if fact[1] not in blank),
-        table=closed.consequences.derives.without_predicates(blank),
+
+def close(
+    spark: SparkSession,
+    program: Program,
+    asserted: DataFrame,
+    terms: DataFrame,
+    scratch: Path,
+    *,
+    limits: Limits | None = None,
+    memory_facts: int = MEMORY_FACTS,
+) -> Saturated:
+    """Close distinct triples (s, p, o) under a program, up to the last pass over the data."""
+    dictionary = Dictionary(spark, terms, program.names)
+    progress = Progress(limits or Limits())
+    extra = frozenset(
+        (*dictionary.equal_literals(program), *(program.data if program.plain else ()))
+    )
+    backend = SparkBackend(
+        spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, memory_facts
+    )
+    done = saturate(program, backend, dictionary.term_facts(program), dictionary.texts)
+    blank = _blank_predicates(done.closed, done.equality, dictionary, program.names)
+    return Saturated(
+        spark, backend, done.closed, done.equality, blank, progress.rounds, done.passes
     )
 
 
-def _blank_predicates(program: Program, closed: Closed, terms: DataFrame) -> frozenset[int]:
-    """Return the predicates of conclusions that are blank nodes: such triples are not RDF."""
-    forms = [*closed.consequences.derives.all_forms(), *closed.roots]
-    unknown = {p for _, p, _ in forms if isinstance(p, int) and p not in program.names and p >= 0}
+def _blank_predicates(
+    closed: Closed, equality: Equality, dictionary: Dictionary, names: Mapping[int, str]
+) -> frozenset[int]:
+    """Return the predicates of conclusions that are blank nodes: such triples are not RDF.
+
+    A blank node that is equal to an IRI stays: the triple is one about the IRI.
+    """
+    forms: list[Form] = [*closed.consequences.derives.all_forms(), *closed.roots]
+    forms += _head_forms(closed, preliminary=False)
+    unknown = {p for _, p, _ in forms if isinstance(p, int) and p not in names and p >= 0}
+    unknown = {p for p in unknown if p not in equality.members}
     if not unknown:
         return frozenset()
-    named = terms.where(F.col("id").isin(sorted(unknown)))
+    named = dictionary.terms.where(F.col("id").isin(sorted(unknown)))
     blank = named.where(~F.startswith("term", F.lit("<"))).select("id")
     return frozenset(row["id"] for row in collect_first(blank, len(unknown)))

@@ -12,12 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from satura.errors import ParseError, RuleError, SaturaError
-<<<<<<< HEAD
-from satura.rules.model import Atom, Filter, ListCondition, Position, Rule, Variable
-=======
 from satura.rules.jena import is_jena
-from satura.rules.model import Atom, Position, Rule
->>>>>>> jena
+from satura.rules.model import Atom, Filter, ListCondition, Position, Rule, Variable
 from satura.rules.names import Names
 from satura.rules.reader import Importer, Reading, read_import
 from satura.rules.scope import occurring_in

@@ -19,9 +19,9 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from satura.errors import ConfigError, UnsupportedError
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
-Kind: TypeAlias = Literal["asserted", "derived", "schema"]
+Kind: TypeAlias = Literal["asserted", "derived", "schema", "equal"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 FACTS: Final = "facts"
@@ -42,15 +42,19 @@ TRIPLE: Final[Columns] = (("s", "long"), ("p", "long"), ("o", "long"))
 # What the Parquet files of each kind hold; a column a kind lacks reads as null.
 KIND_COLUMNS: Final[dict[Kind, Columns]] = {
     "asserted": (*TRIPLE, ("g", "long")),
-    "derived": (*TRIPLE, ("support", "int"), ("asserted", "boolean")),
+    "derived": (*TRIPLE, ("support", "int"), ("joins", "long"), ("asserted", "boolean")),
     "schema": TRIPLE,
+    # Terms that are `owl:sameAs` others: the term, its representative, whether it is an IRI.
+    "equal": (("s", "long"), ("o", "long"), ("iri", "boolean")),
 }
 FACTS_COLUMNS: Final[Columns] = (
     ("kind", "string"),
     *TRIPLE,
     ("g", "long"),
     ("support", "int"),
+    ("joins", "long"),
     ("asserted", "boolean"),
+    ("iri", "boolean"),
 )
 TERMS_COLUMNS: Final[Columns] = (("id", "long"), ("term", "string"))
 REJECTS_COLUMNS: Final[Columns] = (

@@ -18,13 +18,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from satura import __version__
 from satura.errors import CorruptStoreError, FormatVersionError, StoreError
-from satura.jobs import described
-from satura.store import delta, layout
+from satura.jobs import collect_first, described
+from satura.store import delta, layout, sameness
 from satura.store.delta import DataFile, Ids, Snapshot
 from satura.store.layout import Kind
+from satura.store.sameness import SameAs
+from satura.terms.ids import term_id
+from satura.vocab import OWL_SAME_AS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+SAME_AS: Final = term_id(OWL_SAME_AS)
 
 # One partition of a hash join holds about this many terms, some 150 MB on the heap.
 TERMS_PER_PARTITION: Final = 500_000
@@ -39,6 +44,8 @@ class Counts:
     inferred: int  # derived and not asserted
     closure: int  # distinct (s, p, o), asserted or inferred
     schema: int  # triples of the closed schema
+    equal: int = 0  # terms that are the same as others
+    violations: int = 0  # solutions of rules that conclude `false`
     rejected: int = 0  # statements skipped as malformed
     duplicates: int = 0  # statements that were there already
 
@@ -114,7 +121,8 @@ class Store:
         """Return the rows of a kind, only those with the given subjects, predicates or objects.
 
         Files whose bounds exclude every match are not read. Columns: `s p o g` of asserted,
-        `s p o support asserted` of derived, `s p o` of schema. No job is run.
+        `s p o support joins asserted` of derived, `s p o` of schema, `s o iri` of equal. No job
+        is run.
         """
         files = delta.prune(self.facts_snapshot.files, kind=kind, s=s, p=p, o=o)
         frame = self._read(spark, self.facts_snapshot, files, layout.KIND_COLUMNS[kind])
@@ -124,24 +132,78 @@ class Store:
         return frame
 
     def inferred(
-        self, spark: SparkSession, *, s: Ids = None, p: Ids = None, o: Ids = None
+        self,
+        spark: SparkSession,
+        *,
+        s: Ids = None,
+        p: Ids = None,
+        o: Ids = None,
+        same_as: SameAs = "expand",
     ) -> DataFrame:
         """Return the triples `s p o` that are entailed and not asserted."""
+        if self.info.counts.equal:
+            closure = self.closure(spark, s=s, p=p, o=o, same_as=same_as)
+            given = self.frame(spark, "asserted", s=s, p=p, o=o).select("s", "p", "o")
+            return closure.join(given.distinct(), ["s", "p", "o"], "left_anti")
         derived = self.frame(spark, "derived", s=s, p=p, o=o)
         return derived.where(~derived["asserted"]).select("s", "p", "o")
 
     def closure(
-        self, spark: SparkSession, *, s: Ids = None, p: Ids = None, o: Ids = None
+        self,
+        spark: SparkSession,
+        *,
+        s: Ids = None,
+        p: Ids = None,
+        o: Ids = None,
+        same_as: SameAs = "expand",
     ) -> DataFrame:
         """Return the distinct triples `s p o`, asserted or inferred.
 
         One shuffle when there are named graphs, for a triple may stand in several; else none.
+        Where terms are the same as others, `same_as` says whether all triples about all of them
+        are returned, or those about their representatives and who stands for whom.
         """
+        if self.info.counts.equal:
+            return self._closure_of_equals(spark, s, p, o, same_as)
+        asserted = self._asserted(spark, s, p, o)
+        return asserted.unionAll(self.inferred(spark, s=s, p=p, o=o))
+
+    def _asserted(self, spark: SparkSession, s: Ids, p: Ids, o: Ids) -> DataFrame:
+        """Return the distinct asserted triples."""
         asserted = self.frame(spark, "asserted", s=s, p=p, o=o).select("s", "p", "o")
         files = delta.prune(self.facts_snapshot.files, kind="asserted")
         if any(file.nulls.get("g") != file.rows for file in files):
             asserted = asserted.distinct()
-        return asserted.unionAll(self.inferred(spark, s=s, p=p, o=o))
+        return asserted
+
+    def _closure_of_equals(
+        self, spark: SparkSession, s: Ids, p: Ids, o: Ids, same_as: SameAs
+    ) -> DataFrame:
+        equal = self.frame(spark, "equal")
+        # Whoever asks for a term asks for all that is said of its representative.
+        near = [self._representatives(spark, ids) for ids in (s, p, o)]
+        asserted = self._asserted(spark, *near)
+        derived = self.frame(spark, "derived", s=near[0], p=near[1], o=near[2])
+        triples = sameness.about_representatives(asserted, derived, equal)
+        if same_as == "expand":
+            triples = sameness.expand(triples, equal)
+        else:
+            triples = sameness.without_blank_predicates(triples, equal)
+            triples = triples.unionByName(sameness.links(equal, SAME_AS)).distinct()
+        for column, ids in (("s", s), ("p", p), ("o", o)):
+            if ids is not None:
+                triples = triples.where(triples[column].isin(*delta.as_ids(ids)))
+        return triples
+
+    def _representatives(self, spark: SparkSession, ids: Ids) -> Ids:
+        """Return ids and their representatives."""
+        if ids is None:
+            return None
+        given = delta.as_ids(ids)
+        equal = self.frame(spark, "equal", s=given)
+        with described(spark, "look up equal terms"):
+            found = collect_first(equal.select("o"), len(given))
+        return frozenset((*given, *(row["o"] for row in found)))
 
     def terms(self, spark: SparkSession) -> DataFrame:
         """Return the dictionary `id term`; each id stands in one row."""
