@@ -113,19 +113,19 @@ class Ontology:
             self.add(node, term(OWL, "onClass"), self.one(CLASSES))
 
     def of_list(self) -> None:
-        c, p = self.one(CLASSES), self.one(PROPERTIES)
-        group = self.random.choice(sorted(GROUPS))
-        choices = [
-            (c, self.owl("intersectionOf", "unionOf"), self.list(CLASSES)),
-            (c, term(OWL, "oneOf"), self.list(THINGS)),
-            (c, term(OWL, "hasKey"), self.list(PROPERTIES)),
-            (p, term(OWL, "propertyChainAxiom"), self.list(PROPERTIES)),
-            (self.new(), term(OWL, "members"), self.list(GROUPS[group])),
-        ]
-        s, predicate, o = self.random.choice(choices)
-        self.add(s, predicate, o)
-        if predicate == term(OWL, "members"):
-            self.add(s, RDF_TYPE, term(OWL, group))
+        c, p, kind = self.one(CLASSES), self.one(PROPERTIES), self.random.randrange(5)
+        if kind == 0:
+            self.add(c, self.owl("intersectionOf", "unionOf"), self.list(CLASSES))
+        elif kind == 1:
+            self.add(c, term(OWL, "oneOf"), self.list(THINGS))
+        elif kind == 2:
+            self.add(c, term(OWL, "hasKey"), self.list(PROPERTIES))
+        elif kind == 3:
+            self.add(p, term(OWL, "propertyChainAxiom"), self.list(PROPERTIES))
+        else:
+            group, node = self.random.choice(sorted(GROUPS)), self.new()
+            self.add(node, RDF_TYPE, term(OWL, group))
+            self.add(node, term(OWL, "members"), self.list(GROUPS[group]))
 
 
 def is_trivial(triple: Triple) -> bool:
