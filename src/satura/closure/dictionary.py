@@ -23,7 +23,7 @@ from satura.closure.saturate import Closed
 from satura.closure.schema import Binding, ground
 from satura.closure.texts import Texts
 from satura.errors import LimitError
-from satura.jobs import described
+from satura.jobs import described, find_first
 from satura.rules.evaluate import Context, is_true
 from satura.rules.expression import Call, Constant, Expression
 from satura.rules.model import Variable
@@ -123,6 +123,8 @@ class Dictionary:
             return []
         # Most literals are plain strings, and a plain string has one spelling.
         odd = self.terms.where("id < 0 and (term like '%>' or term rlike '@[^\"]*[A-Z][^\"]*$')")
+        if not find_first(odd, 1):
+            return []
         keyed = odd.mapInArrow(_keys, "id long, term string, key string")
         again = keyed.where("key like '\"%'").select("key").distinct()
         plain = self.terms.where("id < 0").join(again, F.col("term") == F.col("key"))
