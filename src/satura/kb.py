@@ -21,6 +21,7 @@ from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
+from satura.violations import decoded_violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,6 +54,10 @@ class KnowledgeBase:
     def rejects(self) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
         return self.store.rejects(self.spark)
+
+    def violations(self) -> DataFrame:
+        """Return what contradicts the rules: `rule`, `witnesses` (variable to term)."""
+        return decoded_violations(self.store, self.store.violations(self.spark))
 
     def inferred(self, *, ids: bool = False, same_as: SameAs = "expand") -> DataFrame:
         """Return what is entailed and was not given: `s p o`."""
@@ -96,6 +101,7 @@ def materialize(
     format: str | None = None,
     on_error: OnError = "fail",
     overwrite: bool = False,
+    fail_on_violation: bool = False,
     watcher: Watcher | None = None,
 ) -> KnowledgeBase:
     """Close RDF files under rules and return the result.
@@ -114,7 +120,8 @@ def materialize(
     try:
         opened, summary = materialize_store(
             spark, given, store=target, rules=rules, format=format,
-            on_error=on_error, overwrite=overwrite, watcher=watcher,
+            on_error=on_error, overwrite=overwrite, fail_on_violation=fail_on_violation,
+            watcher=watcher,
         )  # fmt: skip
     except BaseException:
         if scratch is not None:

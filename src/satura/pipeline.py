@@ -28,23 +28,25 @@ from satura.closure.derive import facts_frame
 from satura.closure.program import Program
 from satura.closure.representatives import members
 from satura.closure.saturate import Limits
+from satura.closure.violations import find_violations
 from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
-from satura.errors import DataError
+from satura.errors import DataError, InconsistencyError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
-from satura.jobs import shuffled_rows
+from satura.jobs import collect_first, shuffled_rows
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.rules.writer import write_rules
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
-from satura.store.layout import data_files
+from satura.store.layout import VIOLATIONS_COLUMNS, data_files
 from satura.store.sameness import about_representatives, expand
+from satura.store.store import read_files
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def materialize_store(
     on_error: OnError = "fail",
     overwrite: bool = False,
     limits: Limits | None = None,
+    fail_on_violation: bool = False,
     watcher: Watcher | None = None,
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
@@ -101,7 +104,8 @@ def materialize_store(
             reading = _read(spark, txn, inputs, program, on_error, stages)
             duplicates = _write_asserted(spark, txn, reading, stages)
             saturated = _close(spark, txn, program, limits or Limits(), stages)
-            counts = _count(spark, txn, reading, duplicates, stages)
+            violations = _check(txn, saturated, stages, fail=fail_on_violation)
+            counts = _count(spark, txn, reading, duplicates, violations, stages)
             fired = saturated.backend.fired()
             with stages.stage("commit"):
                 metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
@@ -229,6 +233,29 @@ def _close(
     return saturated
 
 
+def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool) -> int:
+    """Write the violations and return how many there are; with `fail`, none may be."""
+    with stages.stage("check") as stage:
+        found = find_violations(saturated)
+        if found is not None:
+            txn.write_violations(found)
+        stage.rows = _rows(txn.violations_dir)
+    if fail and stage.rows:
+        rules = sorted({row["rule"] for row in collect_first(_violated(saturated, txn), 20)})
+        raise InconsistencyError(
+            "DATA-INCONSISTENT",
+            f"{stage.rows} violations of {', '.join(f'`{rule}`' for rule in rules)}",
+            "run without `--fail-on-violation`, then `satura check` lists them; the store is as "
+            "it was",
+        )
+    return stage.rows
+
+
+def _violated(saturated: Saturated, txn: Transaction) -> DataFrame:
+    files = data_files(txn.violations_dir)
+    return read_files(saturated.spark, files, VIOLATIONS_COLUMNS).select("rule").distinct()
+
+
 def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
     """Return the rows of equal terms: the term, its representative, whether it is an IRI."""
     terms = txn.read_terms(spark)
@@ -241,7 +268,12 @@ def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataF
 
 
 def _count(
-    spark: SparkSession, txn: Transaction, reading: Reading, duplicates: int, stages: Stages
+    spark: SparkSession,
+    txn: Transaction,
+    reading: Reading,
+    duplicates: int,
+    violations: int,
+    stages: Stages,
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
@@ -269,6 +301,7 @@ def _count(
             closure=closure,
             schema=_rows(txn.facts_dir("schema")),
             equal=equal,
+            violations=violations,
             rejected=rejected,
             duplicates=duplicates,
         )

@@ -150,7 +150,7 @@ class Run:
         offsets = self._offsets(shapes)
         while True:
             started = time.monotonic()
-            if self.closed.program.equality and self._part(self.same_as) in self._present():
+            if self.closed.program.equality and self._part(self.same_as) in self.present():
                 newest = self.facts(self.number, parts=[self._part(self.same_as)])
                 lost = merge_equal(self.equality, newest, self.same_as)
                 if lost and self.closed.touched_by(self.equality, lost):
@@ -176,7 +176,7 @@ class Run:
         None means that the schema has grown.
         """
         first = all(age == self.number for _, age in self.tables)
-        present = self._present()
+        present = self.present()
         graphs, done = self._close_graphs(transitive_rules(shapes, offsets), present, first=first)
         parts: list[DataFrame] = []
         for shape, offset in zip(shapes, offsets, strict=True):
@@ -280,7 +280,7 @@ class Run:
                 found += collect_facts(conclude(self.spark, new, feeds))
         return any(fact not in self.closed.schema for fact in found)
 
-    def _present(self, tables: Sequence[str] | None = None) -> set[int]:
+    def present(self, tables: Sequence[str] | None = None) -> set[int]:
         """Return the parts that the newest facts are in, or those of some tables."""
         if tables is None:
             tables = [name for name, age in self.tables if age == self.number]
@@ -297,7 +297,7 @@ class Run:
         """Close transitive properties as graphs; return the tables and for which it is done."""
         newest = [name for name, age in self.tables if age == self.number]
         # What came of a graph alone is closed already.
-        beside = self._present([name for name in newest if "reached" not in name])
+        beside = self.present([name for name in newest if "reached" not in name])
         changed = {
             p: rule
             for p, rule in rules.items()
