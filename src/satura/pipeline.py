@@ -27,7 +27,7 @@ from satura.closure.compiling import compile_rules
 from satura.closure.derive import facts_frame
 from satura.closure.program import Program
 from satura.closure.representatives import members
-from satura.closure.saturate import Limits
+from satura.closure.saturate import Limits, Progress
 from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.errors import DataError
@@ -41,6 +41,7 @@ from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.rules.writer import write_rules
+from satura.stopping import deadline
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
 from satura.store.layout import data_files
@@ -90,26 +91,28 @@ def materialize_store(
     watcher: Watcher | None = None,
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
-    started = time.monotonic()
+    progress = Progress(limits or Limits())
     rule_set = rules if isinstance(rules, RuleSet) else load_rules(str(rules))
     program = compile_rules(rule_set)
     stages = Stages(spark, watcher)
     with tempfile.TemporaryDirectory(prefix="satura-") as spool:
         with stages.stage("find inputs"):
             inputs = find_inputs([str(path) for path in paths], format=format, spool=Path(spool))
-        with begin(store, overwrite=overwrite) as txn, translated():
-            reading = _read(spark, txn, inputs, program, on_error, stages)
-            duplicates = _write_asserted(spark, txn, reading, stages)
-            saturated = _close(spark, txn, program, limits or Limits(), stages)
-            counts = _count(spark, txn, reading, duplicates, stages)
-            fired = saturated.backend.fired()
+        with begin(store, overwrite=overwrite) as txn:
+            with deadline(spark, progress.limits.timeout), translated():
+                reading = _read(spark, txn, inputs, program, on_error, stages)
+                duplicates = _write_asserted(spark, txn, reading, stages)
+                saturated = _close(spark, txn, program, progress, stages)
+                counts = _count(spark, txn, reading, duplicates, stages)
+                fired = saturated.backend.fired()
             with stages.stage("commit"):
                 metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
                 committed = txn.commit(metadata)
     info = committed.info
     return committed, Summary(
         store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
-        counts=counts, terms=info.terms, bytes=info.bytes, seconds=time.monotonic() - started,
+        counts=counts, terms=info.terms, bytes=info.bytes,
+        seconds=time.monotonic() - progress.started,
         rounds=saturated.rounds, fired=fired, stages=tuple(stages.done),
     )  # fmt: skip
 
@@ -204,7 +207,7 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
 
 
 def _close(
-    spark: SparkSession, txn: Transaction, program: Program, limits: Limits, stages: Stages
+    spark: SparkSession, txn: Transaction, program: Program, progress: Progress, stages: Stages
 ) -> Saturated:
     """Close the schema, join, derive, and write all of it."""
     directory = txn.facts_dir("asserted")
@@ -214,7 +217,7 @@ def _close(
     with stages.stage("close the schema and join") as stage:
         scratch = txn.staging / "closure"
         terms = txn.read_terms(spark)
-        saturated = close(spark, program, asserted, terms, scratch, limits=limits)
+        saturated = close(spark, program, asserted, terms, scratch, progress=progress)
         schema = saturated.schema
         stage.rows = len(schema)
         txn.write_facts("schema", facts_frame(spark, schema).coalesce(1))
@@ -225,7 +228,7 @@ def _close(
     with stages.stage("derive") as stage:
         txn.write_facts("derived", saturated.derive())
         stage.rows = _rows(txn.facts_dir("derived"))
-    saturated.backend.progress.facts(_rows(directory) + stage.rows)
+    progress.facts(_rows(directory) + stage.rows)
     return saturated
 
 

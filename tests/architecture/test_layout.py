@@ -20,7 +20,7 @@ ORDER = (
     "__init__",  # the version; public names are imported when first used
     "errors", "vocab", "components",
     "terms",
-    "jobs", "progress", "failures",
+    "jobs", "progress", "failures", "stopping",
     "rules", "io",
     "entailment",
     "reference",

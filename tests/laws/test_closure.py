@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from satura.closure.dictionary import satisfying
 from satura.closure.compiling import compile_rules, is_schema_atom
+from satura.closure.dictionary import satisfying
 from satura.closure.local import apply_term_rule, close_locally
 from satura.closure.program import Program
 from satura.errors import UnsupportedError

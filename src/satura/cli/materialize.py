@@ -60,6 +60,18 @@ def materialize(
             "--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv."
         ),
     ] = None,
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", min=1, help="Rounds of joins after which to give up."),
+    ] = None,
+    max_facts: Annotated[
+        int | None,
+        typer.Option("--max-facts", min=1, help="Facts in the closure beyond which to give up."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", min=0, metavar="SECONDS", help="Time after which to give up."),
+    ] = None,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -92,7 +104,8 @@ def materialize(
         with watching(spark) as watcher:
             kb = run(
                 spark, list(inputs), rules=rule_set, store=store, format=format,
-                on_error=on_error, overwrite=overwrite, watcher=watcher,
+                on_error=on_error, overwrite=overwrite, max_rounds=max_rounds,
+                max_facts=max_facts, timeout=timeout, watcher=watcher,
             )  # fmt: skip
         if output is not None and target is not None:
             write_triples(kb.closure(), output, format=target, overwrite=overwrite)
