@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from satura.closure import derive
-from satura.closure.program import compile_rules
+from satura.closure.compiling import compile_rules
 from satura.reference import close
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules, read_rules

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import satura
-from satura.closure.local import close_and_specialize
-from satura.closure.program import compile_rules
+from satura.closure.compiling import compile_rules
+from satura.closure.saturate import close_and_specialize
+from satura.closure.texts import Texts
 from satura.rules.reader import load_rules
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Triple
@@ -46,7 +47,7 @@ def test_closes_on_the_driver() -> None:
     program = compile_rules(load_rules("rdfs"))
     sub = term_id(RDFS_SUBCLASS_OF)
     facts = [(term_id(c), sub, term_id(p)) for c, p in parents.items()]
-    closed = close_and_specialize(program, facts, [], lambda *_: [])
+    closed = close_and_specialize(program, facts, [], lambda *_: [], Texts(lambda _: {}))
     assert len(facts) == len(closed.schema) - len(closed.roots) == 99_990
     # A class of layer n has n superclasses.
     assert len(closed.schema) == sum(range(1, DEPTH + 1)) * (99_990 // DEPTH)

@@ -94,16 +94,20 @@ def close(
     scratch: Path,
     *,
     progress: Progress | None = None,
-    memory_facts: int = MEMORY_FACTS,
+    memory_facts: int | None = None,
 ) -> Saturated:
-    """Close distinct triples (s, p, o) under a program, up to the last pass over the data."""
+    """Close distinct triples (s, p, o) under a program, up to the last pass over the data.
+
+    Up to `memory_facts` facts that joins need are joined on the driver.
+    """
+    in_memory = MEMORY_FACTS if memory_facts is None else memory_facts
     dictionary = Dictionary(spark, terms, program.names)
     progress = progress or Progress()
     extra = frozenset(
         (*dictionary.equal_literals(program), *(program.data if program.plain else ()))
     )
     backend = SparkBackend(
-        spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, memory_facts
+        spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, in_memory
     )
     done = saturate(program, backend, dictionary.term_facts(program), dictionary.texts)
     blank = _blank_predicates(done.closed, done.equality, dictionary, program.names)
