@@ -30,6 +30,7 @@ from satura.closure.representatives import members
 from satura.closure.saturate import Limits, Progress
 from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
+from satura.coverage import not_acted_on
 from satura.errors import DataError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
@@ -75,6 +76,7 @@ class Summary:
     seconds: float
     rounds: int
     fired: Mapping[str, int]
+    not_acted_on: Mapping[str, int]
     stages: tuple[Stage, ...]
 
 
@@ -105,15 +107,17 @@ def materialize_store(
                 saturated = _close(spark, txn, program, progress, stages)
                 counts = _count(spark, txn, reading, duplicates, stages)
                 fired = saturated.backend.fired()
+                with stages.stage("look for what no rule acts on"):
+                    ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):
-                metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
-                committed = txn.commit(metadata)
+                text, extra = write_rules(rule_set), {"not_acted_on": ignored}
+                committed = txn.commit(CommitMetadata(rule_set.name, text, counts, extra))
     info = committed.info
     return committed, Summary(
         store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
         counts=counts, terms=info.terms, bytes=info.bytes,
         seconds=time.monotonic() - progress.started,
-        rounds=saturated.rounds, fired=fired, stages=tuple(stages.done),
+        rounds=saturated.rounds, fired=fired, not_acted_on=ignored, stages=tuple(stages.done),
     )  # fmt: skip
 
 

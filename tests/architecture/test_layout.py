@@ -22,7 +22,7 @@ ORDER = (
     "terms",
     "jobs", "progress", "failures", "stopping",
     "rules", "io",
-    "entailment",
+    "coverage", "entailment",
     "reference",
     "closure",
     "clustering",

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,7 @@ from satura.progress import Stage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from rich.table import Table
 
     from satura.local_spark import Jit
 
@@ -178,3 +179,10 @@ def watching(spark: SparkSession) -> Iterator[TerminalWatcher | None]:
         return
     with TerminalWatcher(spark) as watcher:
         yield watcher
+
+
+def add_not_acted_on(table: Table, rules: str, counts: Mapping[str, int]) -> None:
+    """Add the constructs of the input that a rule set does not act on, and how often they occur."""
+    table.add_row(f"not acted on by {rules}", "")
+    for name, number in counts.items():
+        table.add_row(f"  {name}", f"{number:,}")
