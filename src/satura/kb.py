@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from satura.closure.saturate import Limits
 from satura.errors import ConfigError
 from satura.pipeline import OnError, Summary, materialize_store
 from satura.progress import Watcher
@@ -102,6 +103,9 @@ def materialize(
     on_error: OnError = "fail",
     overwrite: bool = False,
     fail_on_violation: bool = False,
+    max_rounds: int | None = None,
+    max_facts: int | None = None,
+    timeout: float | None = None,
     watcher: Watcher | None = None,
 ) -> KnowledgeBase:
     """Close RDF files under rules and return the result.
@@ -109,6 +113,9 @@ def materialize(
     `paths` are files, directories or globs; `rules` is the name of a built-in rule set, the path
     of a rule file or a `RuleSet`. Without `store` the result lives in a temporary directory that
     goes when the knowledge base does.
+
+    `max_rounds` of joins without a fixpoint, more than `max_facts` in the closure or `timeout`
+    seconds end the run with `LimitError`; the store is then as it was.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
@@ -121,7 +128,7 @@ def materialize(
         opened, summary = materialize_store(
             spark, given, store=target, rules=rules, format=format,
             on_error=on_error, overwrite=overwrite, fail_on_violation=fail_on_violation,
-            watcher=watcher,
+            limits=Limits(max_rounds, max_facts, timeout), watcher=watcher,
         )  # fmt: skip
     except BaseException:
         if scratch is not None:

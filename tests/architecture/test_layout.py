@@ -20,9 +20,9 @@ ORDER = (
     "__init__",  # the version; public names are imported when first used
     "errors", "vocab", "components",
     "terms",
-    "jobs", "progress", "failures",
+    "jobs", "progress", "failures", "stopping",
     "rules", "io",
-    "entailment",
+    "coverage", "entailment",
     "reference",
     "closure",
     "clustering",
