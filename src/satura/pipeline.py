@@ -102,7 +102,7 @@ def materialize_store(
             duplicates = _write_asserted(spark, txn, reading, stages)
             saturated = _close(spark, txn, program, limits or Limits(), stages)
             counts = _count(spark, txn, reading, duplicates, stages)
-            fired = saturated.backend.fired()
+            fired = saturated.fired()
             with stages.stage("commit"):
                 metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
                 committed = txn.commit(metadata)

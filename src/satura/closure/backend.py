@@ -251,8 +251,8 @@ class SparkBackend:
         frame = rewrite(self.spark, self.scratch.read(names, CONCLUSION), equality)
         return frame.groupBy(*PLACES).agg(F.sum("times").alias("joins"))
 
-    def fired(self) -> dict[str, int]:
-        """Return how many instances of each joined rule have concluded something."""
+    def conclusions(self) -> dict[str, int]:
+        """Return how many conclusions the instances of each joined rule have made."""
         names = [*self.preliminary, *self.concluded]
         if not names:
             return {}
