@@ -110,7 +110,7 @@ def materialize_store(
                 saturated = _close(spark, txn, program, progress, stages)
                 violations = _check(txn, saturated, stages, fail=fail_on_violation)
                 counts = _count(spark, txn, reading, duplicates, violations, stages)
-                fired = saturated.backend.fired()
+                fired = saturated.fired()
                 with stages.stage("look for what no rule acts on"):
                     ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):

@@ -138,7 +138,7 @@ class Run:
         offsets = self._offsets(shapes)
         facts = self.facts() if given is None else given.select(*PLACES)
         parts = [
-            self._fire(shape, 0, lambda _: facts, offset)
+            self._fire(shape, 0, lambda _: facts, offset, facts)
             for shape, offset in zip(shapes, offsets, strict=True)
         ]
         if parts:
@@ -194,6 +194,8 @@ class Run:
                 found = equate(self.spark, shape, side, facts)
                 parts.append(found.withColumn(RULE, F.col(RULE) + offset))
                 continue
+            if first and not shape.body:
+                pivots = [0]  # nothing to match, only conditions to try
             for pivot in pivots:
                 parts.append(self._fire(shape, pivot, self._ages(shape, pivot), offset))
         return self._take(parts, graphs, f"round {self.number + 1}")
@@ -209,12 +211,19 @@ class Run:
 
         return facts_of
 
-    def _fire(self, shape: Shape, pivot: int, facts_of: FactsOf, offset: int) -> DataFrame:
-        """Return what a shape concludes."""
+    def _fire(
+        self,
+        shape: Shape,
+        pivot: int,
+        facts_of: FactsOf,
+        offset: int,
+        read: DataFrame | None = None,
+    ) -> DataFrame:
+        """Return what a shape concludes. `NOT` looks at `read`, or at all facts."""
         solutions = solve(self.spark, shape, pivot, facts_of)
         fresh = fresh_columns(shape)
         if shape.conditions or fresh:
-            trial = self.site.trial(self.facts())
+            trial = self.site.trial(self.facts() if read is None else read)
             solutions = apply_conditions(shape, solutions, trial)
             solutions = self.site.keep_terms(solutions)
         made = heads(shape, solutions, F.col(RULE) + offset, fresh)

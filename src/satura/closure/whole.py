@@ -46,6 +46,10 @@ class Saturated:
         """The triples of the closed schema that are RDF."""
         return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
 
+    def fired(self) -> dict[str, int]:
+        """Return how many instances of each joined rule have fired."""
+        return self.closed.program.instances(self.backend.conclusions())
+
     def roots(self) -> list[Fact]:
         """Return the facts that count as given, beside what is asserted and what joins conclude."""
         same_as = self.equality.find(SAME_AS)
