@@ -1,10 +1,10 @@
 """Write the university ontology as a flat program, `examples/university.srl`, to standard output.
 
 What a user writes who has no ontology language: every axiom that OWL 2 RL has a rule for becomes
-a plain rule with constants, named after the W3C's rule. Restrictions are no classes here; what
-needs membership in one reads its patterns instead. Three recursive groups of rules follow that OWL
-cannot say, or not without a chain: who works with whom, whom one descends from academically, and
-which organizations one is within.
+a plain rule with constants, named after the W3C's rule. A restriction gets a name, such as
+`:some-worksFor-Organization`. Three recursive groups of rules follow that OWL cannot say, or not
+without a chain: who works with whom, whom one descends from academically, and which organizations
+one is within.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 
 import pyoxigraph
@@ -86,6 +87,28 @@ def name(node: Node) -> str:
     return node.value.removeprefix(UNIVERSITY)
 
 
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """The class of all that have some value of a class for a property."""
+
+    on: str
+    of: str
+
+    @property
+    def name(self) -> str:
+        return f"some-{self.on}-{self.of}"
+
+
+def restrictions(ontology: Ontology) -> dict[Node, Restriction]:
+    """Return the restrictions of an ontology by their nodes."""
+    found = {}
+    for node, of in ontology.pairs(f"{OWL}someValuesFrom"):
+        on = ontology.one(node, f"{OWL}onProperty")
+        assert on is not None
+        found[node] = Restriction(name(on), name(of))
+    return found
+
+
 def rule(kind: str, names: Iterable[str], head: str, *body: str) -> str:
     """Write one rule.
 
@@ -96,26 +119,46 @@ def rule(kind: str, names: Iterable[str], head: str, *body: str) -> str:
 
 
 def class_rules(ontology: Ontology) -> Iterator[str]:
-    """Write the rules of subclasses and intersections; a restriction stands for its patterns."""
-    for lower, upper in ontology.pairs(f"{RDFS}subClassOf"):
-        if isinstance(upper, pyoxigraph.NamedNode):
-            low, up = name(lower), name(upper)
-            yield rule("cax-sco", (low, up), f"?x a :{up}", f"?x a :{low}")
+    """Write the rules of subclasses, intersections and restrictions."""
+    some = restrictions(ontology)
+
+    def named(node: Node) -> str:
+        return some[node].name if node in some else name(node)
+
+    direct = [(named(a), named(b)) for a, b in ontology.pairs(f"{RDFS}subClassOf")]
+    for lower, upper in direct:
+        yield rule("cax-sco", (lower, upper), f"?x a :{upper}", f"?x a :{lower}")
     for defined, head in ontology.pairs(f"{OWL}intersectionOf"):
-        target, body = name(defined), []
-        for number, member in enumerate(ontology.members(head)):
-            if isinstance(member, pyoxigraph.NamedNode):
-                body.append(f"?x a :{name(member)}")
-                yield rule(
-                    "cls-int2", (target, name(member)), f"?x a :{name(member)}", f"?x a :{target}"
-                )
-                continue
-            on = ontology.one(member, f"{OWL}onProperty")
-            of = ontology.one(member, f"{OWL}someValuesFrom")
-            assert on is not None
-            assert of is not None
-            body += [f"?x :{name(on)} ?y{number}", f"?y{number} a :{name(of)}"]
-        yield rule("cls-int1", (target,), f"?x a :{target}", *body)
+        members = [named(member) for member in ontology.members(head)]
+        target = name(defined)
+        yield rule("cls-int1", (target,), f"?x a :{target}", *(f"?x a :{m}" for m in members))
+        for member in members:
+            direct.append((target, member))
+            yield rule("cls-int2", (target, member), f"?x a :{member}", f"?x a :{target}")
+    classes = transitive(direct)
+    properties = transitive((name(a), name(b)) for a, b in ontology.pairs(f"{RDFS}subPropertyOf"))
+    distinct = sorted(set(some.values()), key=lambda one: one.name)
+    for one in distinct:
+        yield rule(
+            "cls-svf1", (one.on, one.of), f"?x a :{one.name}", f"?x :{one.on} ?y", f"?y a :{one.of}"
+        )
+    for one, other in permutations(distinct, 2):
+        below = one.on == other.on and (one.of, other.of) in classes
+        if below or (one.of == other.of and (one.on, other.on) in properties):
+            pair = (one.name, other.name)
+            yield rule("scm-svf", pair, f"?x a :{other.name}", f"?x a :{one.name}")
+
+
+def transitive(pairs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the transitive closure of a small relation.
+
+    >>> sorted(transitive([("a", "b"), ("b", "c")]))
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    closed = set(pairs)
+    while new := {(a, d) for a, b in closed for c, d in closed if b == c} - closed:
+        closed |= new
+    return closed
 
 
 def property_rules(ontology: Ontology) -> Iterator[str]:
