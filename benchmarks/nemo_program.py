@@ -7,10 +7,11 @@ are written. Conditions over RDF lists become recursive predicates over `rdf:fir
 - `SOME` is `member(list, m)` and `PAIR` is `pair(list, a, b)`, a before b;
 - `EVERY` and `CHAIN` get a predicate for each rule, which grows from the end of the list to its
   head, and only along lists that the rule's own patterns reach (`…_cell`);
-- in rules of three and more patterns, those of the vocabulary of RDFS and OWL read a relation of
-  their own (`view_…`), and where several speak of the ontology they are joined first (`setup_…`).
-  Without either, Nemo starts some of these joins from the data and one university takes it longer
-  than ten minutes;
+- in a rule set with rules of three and more patterns, patterns of the vocabulary of RDFS and OWL
+  read relations of their own (`view_…`), and where several in one rule speak of the ontology they
+  are joined first (`setup_…`). Without either, Nemo starts many of these joins from the data and
+  one university under OWL 2 RL takes it longer than the benchmark's limit. Under RDFS it is a little
+  faster without;
 - a list has to end in `rdf:nil` (`ended`), as it does for Satura. Cells in a cycle are the one
   case that differs: Satura enters no cell twice, recursion may.
 
@@ -84,7 +85,7 @@ class Written:
 
     body: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
-    views: dict[str, str] = field(default_factory=dict)
+    views: dict[str, str] | None = None
 
 
 def atom(pattern: Atom) -> str:
@@ -173,7 +174,7 @@ def chain(name: str) -> Iterator[str]:
     yield from steps(name, "?property", "?list, ?from, ?to)", (last, longer))
 
 
-def write_rule(rule: Rule, views: dict[str, str]) -> list[str]:
+def write_rule(rule: Rule, views: dict[str, str] | None) -> list[str]:
     """Write one rule: its own predicates first, then the rule itself; add the views it reads."""
     if rule.data or rule.once:
         raise NotExpressibleError(rule.id)
@@ -243,8 +244,8 @@ def name_of(rule: Rule) -> str:
 def write_element(element: BodyElement, rule: Rule, number: int, written: Written) -> None:
     """Write one element of a body."""
     if isinstance(element, Atom):
-        apart = len(rule.atoms) >= MANY and is_schema(element)
-        written.body.append(view(element, written.views) if apart else atom(element))
+        views = written.views if len(rule.atoms) > 1 and is_schema(element) else None
+        written.body.append(atom(element) if views is None else view(element, views))
     elif isinstance(element, Filter):
         written.body += map(condition, conjuncts(element.expression))
     elif isinstance(element, ListCondition):
@@ -260,14 +261,14 @@ def write_rules(rules: RuleSet) -> Program:
     lines += ENDED + MEMBER if kinds & {Member, Pair} else ()
     lines += PAIR if Pair in kinds else ()
     left_out = []
-    views: dict[str, str] = {}
+    views: dict[str, str] | None = {} if any(len(r.atoms) >= MANY for r in rules) else None
     for rule in rules:
         try:
             lines += write_rule(rule, views)
         except NotExpressibleError:
             left_out.append(rule.id)
     false = any(rule.false and rule.id not in left_out for rule in rules)
-    return Program((*views.values(), *lines), tuple(left_out), false)
+    return Program((*(views or {}).values(), *lines), tuple(left_out), false)
 
 
 def text_of(rules: RuleSet) -> str:

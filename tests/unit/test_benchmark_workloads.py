@@ -195,6 +195,7 @@ def test_university_program_concludes_what_owl_does_and_its_own() -> None:
     ontology = {
         tuple(map(str, (t.subject, t.predicate, t.object)))
         for t in university_program.read().triples
+        if "label" not in t.predicate.value and "comment" not in t.predicate.value
     }
     own = {f"<{UNIVERSITY}{name}>" for name in ("colleagueOf", "academicAncestor", "within")}
     by_owl = close(load_rules("owl2-rl"), sample() | ontology)
