@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 from rich.table import Table
 
-from satura.cli.console import add_not_acted_on, out, start_session, watching
+from satura.cli.console import add_not_acted_on, err, out, start_session, watching
 from satura.cli.options import Json, Master, Memory, SameAsOption, Ui
 from satura.errors import ConfigError
 
@@ -73,6 +73,10 @@ def materialize(
         float | None,
         typer.Option("--timeout", min=0, metavar="SECONDS", help="Time after which to give up."),
     ] = None,
+    fail_on_violation: Annotated[
+        bool,
+        typer.Option("--fail-on-violation", help="Commit nothing if the data is inconsistent."),
+    ] = False,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -105,7 +109,8 @@ def materialize(
         with watching(spark) as watcher:
             kb = run(
                 spark, list(inputs), rules=rule_set, store=store, format=format,
-                on_error=on_error, overwrite=overwrite, max_rounds=max_rounds,
+                on_error=on_error, overwrite=overwrite,
+                fail_on_violation=fail_on_violation, max_rounds=max_rounds,
                 max_facts=max_facts, timeout=timeout, watcher=watcher,
             )  # fmt: skip
         if output is not None and target is not None:
@@ -117,6 +122,10 @@ def materialize(
         if kb.summary.counts.rejected:
             listed = _write_rejects(kb, rejects)
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
+        if kb.summary.counts.violations:
+            hint = f"; `satura check {store}` lists them" if store is not None else ""
+            number = kb.summary.counts.violations
+            err.print(f"{number:,} violations of {kb.summary.rules}{hint}", markup=False)
 
 
 def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> int:
@@ -168,6 +177,7 @@ def _show(
     rows = [
         ("asserted", counts.asserted), ("inferred", counts.inferred), ("closure", counts.closure),
         ("duplicates dropped", counts.duplicates), ("rejected", counts.rejected),
+        ("violations", counts.violations),
         ("schema", counts.schema), ("terms", summary.terms),
     ]  # fmt: skip
     for name, number in rows:

@@ -83,28 +83,23 @@ def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table)
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
     """
     given = asserted.select(*PLACES)
-    parts = [_weighed(conclude(spark, given, table), "weight")]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
+    everyone = given
+    parts: list[DataFrame] = []
     if roots.schema:
         extra = facts_frame(spark, roots.schema)
-        parts += [_weighed(conclude(spark, extra, table), "weight"), _weighed(extra, "weight")]
+        parts.append(_weighed(extra, "weight"))
+        everyone = everyone.unionByName(extra)
     if roots.replaced is not None:
-        parts.append(_weighed(conclude(spark, roots.replaced, table), "weight"))
         parts.append(_weighed(roots.replaced, "joins"))
+        everyone = everyone.unionByName(roots.replaced)
         again = given.join(roots.replaced, list(PLACES), "left_semi")
         marks = again if marks is None else marks.unionByName(again)
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
-        # Only triples of a form that joins conclude can be roots twice.
-        others = concluded(spark, given, roots.heads)
-        others = (
-            facts_frame(spark, roots.schema)
-            if others is None
-            else others.unionByName(facts_frame(spark, roots.schema))
-        )
-        if roots.replaced is not None:
-            others = others.unionByName(roots.replaced)
-        parts += _from_joined(spark, roots.joined, others, table)
+        new = _only_joined(spark, given, roots, table)
+        everyone = everyone if new is None else everyone.unionByName(new)
+    parts.append(_weighed(conclude(spark, everyone, table), "weight"))
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
     if marks is not None:
         zero = F.lit(0)
@@ -132,15 +127,20 @@ def _weighed(facts: DataFrame, column: str) -> DataFrame:
     return facts.select(*PLACES, *counts, _given(0))
 
 
-def _from_joined(
-    spark: SparkSession, joined: DataFrame, others: DataFrame, table: Table
-) -> list[DataFrame]:
-    """Return what follows from the conclusions of joins that are roots by nothing else."""
-    fitting = conclude_roots(joined.select(*PLACES), table)
+def _only_joined(
+    spark: SparkSession, given: DataFrame, roots: Roots, table: Table
+) -> DataFrame | None:
+    """Return the conclusions of joins from which something follows and that nothing else roots."""
+    assert roots.joined is not None
+    fitting = conclude_roots(roots.joined.select(*PLACES), table)
     if fitting is None:
-        return []
-    new = fitting.join(others, list(PLACES), "left_anti")
-    return [_weighed(conclude(spark, new, table), "weight")]
+        return None
+    # Only triples of a form that joins conclude can be roots twice.
+    others = facts_frame(spark, roots.schema)
+    alike = concluded(spark, given, roots.heads)
+    for more in (alike, roots.replaced):
+        others = others if more is None else others.unionByName(more)
+    return fitting.join(others, list(PLACES), "left_anti")
 
 
 def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
