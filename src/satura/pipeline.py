@@ -64,7 +64,11 @@ COMPRESSION: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did."""
+    """What a run did.
+
+    `fired` says how often each rule concluded a triple, `not_acted_on` how often the input uses
+    what of RDFS and OWL no rule mentions.
+    """
 
     store: str
     version: int
@@ -106,7 +110,8 @@ def materialize_store(
                 duplicates = _write_asserted(spark, txn, reading, stages)
                 saturated = _close(spark, txn, program, progress, stages)
                 counts = _count(spark, txn, reading, duplicates, stages)
-                fired = saturated.backend.fired()
+                with stages.stage("count derivations"):
+                    fired = saturated.fired()
                 with stages.stage("look for what no rule acts on"):
                     ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):
