@@ -22,6 +22,7 @@ from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
+from satura.violations import decoded_violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,6 +55,10 @@ class KnowledgeBase:
     def rejects(self) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
         return self.store.rejects(self.spark)
+
+    def violations(self) -> DataFrame:
+        """Return what contradicts the rules: `rule`, `witnesses` (variable to term)."""
+        return decoded_violations(self.store, self.store.violations(self.spark))
 
     def inferred(self, *, ids: bool = False, same_as: SameAs = "expand") -> DataFrame:
         """Return what is entailed and was not given: `s p o`."""
@@ -97,6 +102,7 @@ def materialize(
     format: str | None = None,
     on_error: OnError = "fail",
     overwrite: bool = False,
+    fail_on_violation: bool = False,
     max_rounds: int | None = None,
     max_facts: int | None = None,
     timeout: float | None = None,
@@ -121,7 +127,7 @@ def materialize(
     try:
         opened, summary = materialize_store(
             spark, given, store=target, rules=rules, format=format,
-            on_error=on_error, overwrite=overwrite,
+            on_error=on_error, overwrite=overwrite, fail_on_violation=fail_on_violation,
             limits=Limits(max_rounds, max_facts, timeout), watcher=watcher,
         )  # fmt: skip
     except BaseException:

@@ -28,16 +28,17 @@ from satura.closure.derive import facts_frame
 from satura.closure.program import Program
 from satura.closure.representatives import members
 from satura.closure.saturate import Limits, Progress
+from satura.closure.violations import find_violations
 from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.coverage import not_acted_on
-from satura.errors import DataError
+from satura.errors import DataError, InconsistencyError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
-from satura.jobs import shuffled_rows
+from satura.jobs import collect_first, shuffled_rows
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
@@ -45,8 +46,9 @@ from satura.rules.writer import write_rules
 from satura.stopping import deadline
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
-from satura.store.layout import data_files
+from satura.store.layout import VIOLATIONS_COLUMNS, data_files
 from satura.store.sameness import about_representatives, expand
+from satura.store.store import read_files
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
@@ -66,8 +68,8 @@ COMPRESSION: Final = 8
 class Summary:
     """What a run did.
 
-    `fired` says how often each rule concluded a triple, `not_acted_on` how often the input uses
-    what of RDFS and OWL no rule mentions.
+    `fired` has the instances of joined rules, `derivations` how often each rule concluded a triple,
+    `not_acted_on` how often the input uses what of RDFS and OWL no rule mentions.
     """
 
     store: str
@@ -80,6 +82,7 @@ class Summary:
     seconds: float
     rounds: int
     fired: Mapping[str, int]
+    derivations: Mapping[str, int]
     not_acted_on: Mapping[str, int]
     stages: tuple[Stage, ...]
 
@@ -94,6 +97,7 @@ def materialize_store(
     on_error: OnError = "fail",
     overwrite: bool = False,
     limits: Limits | None = None,
+    fail_on_violation: bool = False,
     watcher: Watcher | None = None,
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
@@ -109,9 +113,10 @@ def materialize_store(
                 reading = _read(spark, txn, inputs, program, on_error, stages)
                 duplicates = _write_asserted(spark, txn, reading, stages)
                 saturated = _close(spark, txn, program, progress, stages)
-                counts = _count(spark, txn, reading, duplicates, stages)
+                violations = _check(txn, saturated, stages, fail=fail_on_violation)
+                counts = _count(spark, txn, reading, duplicates, violations, stages)
                 with stages.stage("count derivations"):
-                    fired = saturated.fired()
+                    fired, derivations = saturated.fired(), saturated.derivations()
                 with stages.stage("look for what no rule acts on"):
                     ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):
@@ -122,7 +127,8 @@ def materialize_store(
         store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
         counts=counts, terms=info.terms, bytes=info.bytes,
         seconds=time.monotonic() - progress.started,
-        rounds=saturated.rounds, fired=fired, not_acted_on=ignored, stages=tuple(stages.done),
+        rounds=saturated.rounds, fired=fired, derivations=derivations, not_acted_on=ignored,
+        stages=tuple(stages.done),
     )  # fmt: skip
 
 
@@ -241,6 +247,29 @@ def _close(
     return saturated
 
 
+def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool) -> int:
+    """Write the violations and return how many there are; with `fail`, none may be."""
+    with stages.stage("check") as stage:
+        found = find_violations(saturated)
+        if found is not None:
+            txn.write_violations(found)
+        stage.rows = _rows(txn.violations_dir)
+    if fail and stage.rows:
+        rules = sorted({row["rule"] for row in collect_first(_violated(saturated, txn), 20)})
+        raise InconsistencyError(
+            "DATA-INCONSISTENT",
+            f"{stage.rows} violations of {', '.join(f'`{rule}`' for rule in rules)}",
+            "run without `--fail-on-violation`, then `satura check` lists them; the store is as "
+            "it was",
+        )
+    return stage.rows
+
+
+def _violated(saturated: Saturated, txn: Transaction) -> DataFrame:
+    files = data_files(txn.violations_dir)
+    return read_files(saturated.spark, files, VIOLATIONS_COLUMNS).select("rule").distinct()
+
+
 def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
     """Return the rows of equal terms: the term, its representative, whether it is an IRI."""
     terms = txn.read_terms(spark)
@@ -253,7 +282,12 @@ def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataF
 
 
 def _count(
-    spark: SparkSession, txn: Transaction, reading: Reading, duplicates: int, stages: Stages
+    spark: SparkSession,
+    txn: Transaction,
+    reading: Reading,
+    duplicates: int,
+    violations: int,
+    stages: Stages,
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
@@ -281,6 +315,7 @@ def _count(
             closure=closure,
             schema=_rows(txn.facts_dir("schema")),
             equal=equal,
+            violations=violations,
             rejected=rejected,
             duplicates=duplicates,
         )

@@ -29,6 +29,7 @@ ORDER = (
     "store",
     "recheck",
     "pipeline",
+    "violations",
     "kb",
     "explain",
     "generate",

@@ -48,7 +48,7 @@ def test_counts(spark: SparkSession, tmp_path: Path, name: str) -> None:
     (tmp_path / "d.ttl").write_text(PREFIXES + text)
     kb = satura.materialize(spark, tmp_path / "d.ttl", rules)
     assert kb.summary is not None
-    assert dict(kb.summary.fired) == expected
+    assert dict(kb.summary.derivations) == expected
     rows = kb.store.frame(spark, "derived")
     total = rows.agg(F.sum(F.col("support") + F.col("joins")).alias("n")).collect()[0]["n"]
     # What the driver concluded of the schema is derived too, by no rule that is counted.

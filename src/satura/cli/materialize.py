@@ -155,7 +155,8 @@ def _show(
 ) -> None:
     if as_json:
         data = asdict(summary)
-        data["rules"], data["rule_set"] = data.pop("fired"), data["rules"]
+        data["rules"], data["rule_set"] = data.pop("derivations"), data["rules"]
+        del data["fired"]
         data["store"] = summary.store if kept else None
         data["output"] = output
         data["rejects"] = rejects
@@ -182,7 +183,7 @@ def _show(
         if stage.seconds >= 0.05:
             table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
     table.add_row("total", f"{summary.seconds:.1f} s")
-    if summary.fired:
+    if summary.derivations:
         table.add_section()
         _add_derivations(table, summary)
     if summary.not_acted_on:
@@ -203,7 +204,7 @@ def _show(
 def _add_derivations(table: Table, summary: Summary) -> None:
     """Add the rules that concluded most, and how often each did."""
     table.add_row("derivations by rule", "")
-    ranked = sorted(summary.fired.items(), key=lambda item: (-item[1], item[0]))
+    ranked = sorted(summary.derivations.items(), key=lambda item: (-item[1], item[0]))
     for rule, times in ranked[:MOST_RULES]:
         table.add_row(f"  {rule}", f"{times:,}")
     if ranked[MOST_RULES:]:

@@ -23,7 +23,7 @@ from satura.closure.equality import Equality
 from satura.closure.joins import PLACES, RULE
 from satura.closure.memory import BudgetError, Conclusions, join_in_memory
 from satura.closure.negation import matches_of, negated_shapes
-from satura.closure.program import SAME_AS, CompiledRule, Fact, Program
+from satura.closure.program import SAME_AS, Fact, Program
 from satura.closure.relevance import find_relevance
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.rounds import Run
@@ -91,7 +91,7 @@ class SparkBackend:
     def given_schema(self, program: Program, equality: Equality) -> Collection[Fact]:
         """Return the schema among the asserted triples and what joins have concluded so far."""
         if not self.passes:
-            self._run_preliminary(program.preliminary, equality)
+            self._run_preliminary(program, equality)
         if program.equality and not self.passes:
             merge_equal(equality, self.roots(equality), SAME_AS)
             equality.merge((s, o) for s, p, o in self.extra if p == SAME_AS)
@@ -121,9 +121,9 @@ class SparkBackend:
     def _join(self, closed: Closed, equality: Equality) -> bool:
         same_as = equality.find(SAME_AS)
         also = [same_as] if closed.program.equality else []
-        relevance = find_relevance(closed.shapes, also=also)
-        if not relevance:
+        if not closed.shapes and not also:
             return False
+        relevance = find_relevance([*closed.shapes, *negated_shapes(closed.shapes)], also=also)
         run = Run(self, closed, equality, relevance)
         run.start(self._starting(closed, equality, same_as, run))
         if run.total <= self.memory_facts and _fits_memory(closed.shapes):
@@ -201,14 +201,22 @@ class SparkBackend:
             run.fixpoint(general)
         return False
 
-    def _run_preliminary(self, rules: Iterable[CompiledRule], equality: Equality) -> None:
-        """Run the rules that read what is given only, before everything else."""
-        shapes = named_shapes(rules, Relations(), self.dictionary.texts)
-        if not shapes:
+    def _run_preliminary(self, program: Program, equality: Equality) -> None:
+        """Run the rules that read what is given only, before everything else.
+
+        The triples that a rule set states are given, except to rules that ask for the data.
+        """
+        if not program.preliminary:
             return
-        closed = Closed.empty()
-        run = Run(self, closed, equality, find_relevance(shapes))
-        run.once(shapes, self.asserted)
+        texts = self.dictionary.texts
+        strict = named_shapes([x for x in program.preliminary if x.rule.data], Relations(), texts)
+        others = named_shapes(
+            [x for x in program.preliminary if not x.rule.data], Relations(), texts
+        )
+        run = Run(self, Closed.empty(), equality, find_relevance([*strict, *others]))
+        run.once(strict, self.asserted)
+        stated = facts_frame(self.spark, program.data)
+        run.once(others, self.asserted.select(*PLACES).unionByName(stated).distinct())
         self.preliminary, self.concluded = self.concluded, []
         self._first_rules = len(self.rules)
 
@@ -243,8 +251,8 @@ class SparkBackend:
         frame = rewrite(self.spark, self.scratch.read(names, CONCLUSION), equality)
         return frame.groupBy(*PLACES).agg(F.sum("times").alias("joins"))
 
-    def fired(self) -> dict[str, int]:
-        """Return how many instances of each joined rule have concluded something."""
+    def conclusions(self) -> dict[str, int]:
+        """Return how many conclusions the instances of each joined rule have made."""
         names = [*self.preliminary, *self.concluded]
         if not names:
             return {}

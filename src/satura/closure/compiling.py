@@ -55,6 +55,7 @@ def compile_rules(rules: RuleSet, *, plain: bool = False) -> Program:
 
     A program is `plain` if asked for, and if its rules have to be run in strata.
     """
+    rules = replace(rules, rules=tuple(rule for rule in rules if rule.head or rule.false))
     levels = stratify(replace(rules, rules=tuple(rule for rule in rules if not rule.false)))
     plain = plain or len(levels) > 1
     term_rules, others = ([], list(rules.rules)) if plain else _take_term_rules(rules.rules)

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from satura.closure.equality import Equality
-from satura.closure.joins import RULE, TIMES, columns_of
+from satura.closure.joins import TIMES, columns_of
 from satura.closure.program import Condition
 from satura.closure.representatives import members
 from satura.closure.shapes import Shape
 from satura.rules.evaluate import Context, assigned, fresh_blank, is_true
 from satura.rules.expression import Call, Expression, variables_of
-from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, Variable
+from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, Variable, bound_by
 from satura.terms.ids import id_column, term_id
 from satura.terms.ntriples import Term, is_blank
 
@@ -67,7 +68,7 @@ def apply_conditions(shape: Shape, solutions: DataFrame, trial: Trial) -> DataFr
         solutions, kept = _judge(shape, solutions, slow, names, trial, kept)
     for condition in shape.conditions:
         if isinstance(condition, Negation):
-            solutions = _without(solutions, condition, names, trial)
+            solutions = _without(solutions, condition, _before(shape, condition, names), trial)
     solutions = solutions.select(*kept)
     return solutions.dropDuplicates() if trial.equality and read else solutions
 
@@ -81,6 +82,19 @@ def _read(shape: Shape) -> set[str]:
         elif isinstance(condition, Negation) and condition.data:
             found |= {v.name for atom in condition.atoms for v in atom.variables}
     return found
+
+
+def _before(shape: Shape, negation: Negation, names: dict[str, str]) -> dict[str, str]:
+    """Return the columns of the variables that have a value where a `NOT` stands.
+
+    One of the same name that gets its value later is another variable.
+    """
+    if shape.source is None:
+        return names
+    body = shape.source.rule.body
+    at = next(i for i, element in enumerate(body) if element == negation)
+    bound = {v.name for element in body[:at] for v in bound_by(element)}
+    return {name: column for name, column in names.items() if name in bound}
 
 
 def _with_members(solutions: DataFrame, columns: Sequence[str], trial: Trial) -> DataFrame:
@@ -154,7 +168,7 @@ def _judge(
     made += [f"made_fresh{i}" for i in range(len(fresh))]
     judge = _Judge(tuple(conditions), rule, tuple(order), tuple(sorted(computed)), tuple(fresh),
                    trial.now, {name: names[name] for name in order}, tuple(made))  # fmt: skip
-    schema = solutions.schema
+    schema = StructType(list(solutions.schema.fields))  # `add` changes a schema in place
     for column in made:
         schema = schema.add(column, "string")
     judged = solutions.mapInArrow(judge, schema)
@@ -188,7 +202,8 @@ class _Judge:
             texts = [batch[f"t_{self.columns[name]}"].to_pylist() for name in self.names]
             keep: list[int] = []
             made: list[list[Term]] = []
-            for row, values in enumerate(zip(*texts, strict=True)):
+            rows = zip(*texts, strict=True) if texts else [()] * batch.num_rows
+            for row, values in enumerate(rows):
                 result = self._try(dict(zip(map(Variable, self.names), values, strict=True)))
                 if result is not None:
                     keep.append(row)
@@ -270,12 +285,15 @@ def _without(
         if on:
             return solutions.join(wanted, on, "left_anti")
         return solutions.join(wanted, F.lit(True), "left_anti")
-    keys = [column for column in solutions.columns if column not in (RULE, TIMES)]
+    keys = [column for column in solutions.columns if column != TIMES]
     joined = solutions.join(found, on) if on else solutions.crossJoin(found)
     column_of = {n: here[n] if n in shared else f"in_{i}" for i, n in enumerate(inner)} | here
     read = sorted({v.name for x in filters for v in variables_of(x.expression)})
     for name in read:
         column = column_of[name]
+        if f"made_{column}" in joined.columns:  # not in the dictionary yet
+            joined = joined.withColumn(f"t_{column}", F.col(f"made_{column}"))
+            continue
         texts = trial.terms.select(F.col("id").alias("_id"), F.col("term").alias(f"t_{column}"))
         joined = joined.drop(f"t_{column}").join(texts, F.col(column) == F.col("_id")).drop("_id")
     judge = _Judge(tuple(filters), None, tuple(read), (), (), trial.now,

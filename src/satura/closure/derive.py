@@ -136,8 +136,13 @@ def roots_of_pass(
         # What joins conclude is a root if it is none by anything else.
         fitting = conclude_roots(roots.joined.select(*PLACES), table)
         if fitting is not None:
-            others = reduce(DataFrame.unionByName, found)
-            found.append(fitting.join(others, list(PLACES), "left_anti"))
+            # Only triples of a form that joins conclude can be roots twice.
+            twice = concluded(spark, found[0], roots.heads)
+            others = [*found[1:], *([] if twice is None else [twice])]
+            if others:
+                every = reduce(DataFrame.unionByName, others)
+                fitting = fitting.join(every, list(PLACES), "left_anti")
+            found.append(fitting)
     return found
 
 

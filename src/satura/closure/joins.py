@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from satura.closure.program import SAME_AS, Pattern, Slot
 from satura.closure.relevance import MAX_LISTED
 from satura.closure.shapes import Shape
+from satura.rules.model import Assignment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,7 +36,8 @@ def columns_of(shape: Shape) -> dict[str, str]:
         for slot in pattern:
             if isinstance(slot, str):
                 names.setdefault(slot, f"x{len(names)}")
-    for name in shape.parameters:
+    assigned = [x.variable.name for x in shape.conditions if isinstance(x, Assignment)]
+    for name in (*shape.parameters, *assigned):
         names.setdefault(name, f"x{len(names)}")
     return names
 

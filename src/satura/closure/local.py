@@ -133,5 +133,10 @@ def close_locally(
     backend = LocalBackend(program, frozenset(triples), literals, lookup, progress)
     done = saturate(program, backend, term_facts, lookup)
     return LocalClosure(
-        backend.support, backend.joins, backend.fired, done.equality, done.closed, progress.rounds
+        backend.support,
+        backend.joins,
+        program.instances(backend.fired),
+        done.equality,
+        done.closed,
+        progress.rounds,
     )

@@ -206,6 +206,12 @@ class Program:
         """The rules of the first stratum that go to the fixpoint."""
         return self.strata[0].general if self.strata else ()
 
+    def instances(self, conclusions: Mapping[str, int]) -> dict[str, int]:
+        """Return how many instances of each rule have made so many conclusions."""
+        every = [rule for x in self.strata for rule in (*x.once, *x.general)]
+        heads = {rule.id: len(rule.head) for rule in (*self.preliminary, *every)}
+        return {rule: times // heads.get(rule, 1) for rule, times in conclusions.items()}
+
     def is_schema(self, pattern: Pattern) -> bool:
         """Say whether a fact (or a pattern with enough constants) belongs to the schema."""
         return pattern[1] in self.schema_predicates or (

@@ -106,7 +106,11 @@ def close_schema(program: Program, facts: Iterable[Fact], texts: Texts) -> Relat
     transitive = {p for rule in program.schema_rules if (p := _transitive(rule)) is not None}
     rules = [rule for rule in program.schema_rules if _transitive(rule) is None]
     known = Relations()
-    new = known.add(facts)
+    unconditional = [rule for rule in rules if not rule.schema and not rule.lists]
+    always = [
+        ground(h, x) for r in unconditional for x in solutions(r, known, texts) for h in r.head
+    ]
+    new = known.add([*facts, *always])
     while new:
         closed = [
             (s, p, o)

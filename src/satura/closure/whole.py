@@ -48,6 +48,10 @@ class Saturated:
         """The triples of the closed schema that are RDF."""
         return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
 
+    def fired(self) -> dict[str, int]:
+        """Return how many instances of each joined rule have fired."""
+        return self.closed.program.instances(self.backend.conclusions())
+
     def roots(self) -> list[Fact]:
         """Return the facts that count as given, beside what is asserted and what joins conclude."""
         same_as = self.equality.find(SAME_AS)
@@ -64,8 +68,8 @@ class Saturated:
         table = self.closed.consequences.derives.without_predicates(self.blank)
         return derive(self.spark, asserted, roots, table)
 
-    def fired(self) -> dict[str, int]:
-        """Return how often each rule has concluded a triple, asserted too or not.
+    def derivations(self) -> dict[str, int]:
+        """Return how often each rule, joined or not, has concluded a triple, asserted too or not.
 
         Rules between schema and schema are not counted: the driver closes them at once.
         """
@@ -73,7 +77,7 @@ class Saturated:
         made = self.closed.consequences
         frames = roots_of_pass(self.spark, asserted, roots, made.derives)
         counts = Counter(tally(self.spark, frames, made, self.blank))
-        counts.update(self.backend.fired())
+        counts.update(self.backend.conclusions())
         return dict(counts.most_common())
 
     def _given(self) -> tuple[DataFrame, Roots]:

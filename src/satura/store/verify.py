@@ -105,7 +105,7 @@ def _check_files(store: Store) -> _Finding:
     for table, file, _ in _files_of(store):
         check_file(table / file.path, file.size)
         count += 1
-    for name, size in store.info.rejects.items():
+    for name, size in store.info.beside.items():
         check_file(store.path / name, size)
         count += 1
     return f"{count} files, {store.info.bytes} bytes", None
@@ -139,7 +139,10 @@ def _check_positions(spark: SparkSession, store: Store) -> _Finding:
     """A subject, predicate or graph is no literal; nothing but a graph is null."""
     for kind in KINDS:
         frame = store.frame(spark, kind)
-        fault = "s < 0 or p < 0 or s is null or p is null or o is null"
+        # An equal term and its representative may both be literals.
+        fault = "s is null or o is null"
+        if "p" in frame.columns:
+            fault += " or s < 0 or p < 0 or p is null"
         row = frame.where(fault + (" or g < 0" if "g" in frame.columns else "")).first()
         if row is not None:
             return "", f"a {kind} row has a literal or null where none can stand: {row.asDict()}"
@@ -197,7 +200,7 @@ def _check_schema_distinct(spark: SparkSession, store: Store) -> _Finding:
 
 def _check_support(spark: SparkSession, store: Store) -> _Finding:
     derived = store.frame(spark, "derived")
-    row = derived.where("support is null or support < 1 or asserted is null").first()
+    row = derived.where("coalesce(support + joins, 0) < 1 or asserted is null").first()
     return "every derived row has support", None if row is None else f"without: {row.asDict()}"
 
 
