@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 LONG_RUN: Final = 500 << 20
 """Bytes of text from which it pays that the JVM compiles thoroughly."""
 
+MOST_RULES: Final = 15
+"""Rules that the table shows; `--json` has all."""
+
 
 def materialize(
     inputs: Annotated[
@@ -161,6 +164,8 @@ def _show(
 ) -> None:
     if as_json:
         data = asdict(summary)
+        data["rules"], data["rule_set"] = data.pop("derivations"), data["rules"]
+        del data["fired"]
         data["store"] = summary.store if kept else None
         data["output"] = output
         data["rejects"] = rejects
@@ -188,6 +193,9 @@ def _show(
         if stage.seconds >= 0.05:
             table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
     table.add_row("total", f"{summary.seconds:.1f} s")
+    if summary.derivations:
+        table.add_section()
+        _add_derivations(table, summary)
     if summary.not_acted_on:
         table.add_section()
         add_not_acted_on(table, summary.rules, summary.not_acted_on)
@@ -201,3 +209,15 @@ def _show(
     if rejects:
         table.add_row("rejected lines", rejects)
     out.print(table)
+
+
+def _add_derivations(table: Table, summary: Summary) -> None:
+    """Add the rules that concluded most, and how often each did."""
+    table.add_row("derivations by rule", "")
+    ranked = sorted(summary.derivations.items(), key=lambda item: (-item[1], item[0]))
+    for rule, times in ranked[:MOST_RULES]:
+        table.add_row(f"  {rule}", f"{times:,}")
+    if ranked[MOST_RULES:]:
+        rest = sum(times for _, times in ranked[MOST_RULES:])
+        table.add_row(f"  {len(ranked) - MOST_RULES} more rules", f"{rest:,}")
+    table.add_row("rounds of joins", f"{summary.rounds:,}")

@@ -83,23 +83,17 @@ def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table)
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
     """
     given = asserted.select(*PLACES)
+    everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
+    parts = [_weighed(conclude(spark, everyone, table), "weight")]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
-    everyone = given
-    parts: list[DataFrame] = []
     if roots.schema:
-        extra = facts_frame(spark, roots.schema)
-        parts.append(_weighed(extra, "weight"))
-        everyone = everyone.unionByName(extra)
+        parts.append(_weighed(facts_frame(spark, roots.schema), "weight"))
     if roots.replaced is not None:
         parts.append(_weighed(roots.replaced, "joins"))
-        everyone = everyone.unionByName(roots.replaced)
         again = given.join(roots.replaced, list(PLACES), "left_semi")
         marks = again if marks is None else marks.unionByName(again)
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
-        new = _only_joined(spark, given, roots, table)
-        everyone = everyone if new is None else everyone.unionByName(new)
-    parts.append(_weighed(conclude(spark, everyone, table), "weight"))
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
     if marks is not None:
         zero = F.lit(0)
@@ -127,20 +121,27 @@ def _weighed(facts: DataFrame, column: str) -> DataFrame:
     return facts.select(*PLACES, *counts, _given(0))
 
 
-def _only_joined(
-    spark: SparkSession, given: DataFrame, roots: Roots, table: Table
-) -> DataFrame | None:
-    """Return the conclusions of joins from which something follows and that nothing else roots."""
-    assert roots.joined is not None
-    fitting = conclude_roots(roots.joined.select(*PLACES), table)
-    if fitting is None:
-        return None
-    # Only triples of a form that joins conclude can be roots twice.
-    others = facts_frame(spark, roots.schema)
-    alike = concluded(spark, given, roots.heads)
-    for more in (alike, roots.replaced):
-        others = others if more is None else others.unionByName(more)
-    return fitting.join(others, list(PLACES), "left_anti")
+def roots_of_pass(
+    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table
+) -> list[DataFrame]:
+    """Return everything that the pass draws conclusions from, each triple once."""
+    found = [asserted.select(*PLACES)]
+    if roots.schema:
+        found.append(facts_frame(spark, roots.schema))
+    if roots.replaced is not None:
+        found.append(roots.replaced)
+    if roots.joined is not None:
+        # What joins conclude is a root if it is none by anything else.
+        fitting = conclude_roots(roots.joined.select(*PLACES), table)
+        if fitting is not None:
+            # Only triples of a form that joins conclude can be roots twice.
+            twice = concluded(spark, found[0], roots.heads)
+            others = [*found[1:], *([] if twice is None else [twice])]
+            if others:
+                every = reduce(DataFrame.unionByName, others)
+                fitting = fitting.join(every, list(PLACES), "left_anti")
+            found.append(fitting)
+    return found
 
 
 def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
