@@ -34,7 +34,10 @@ def rule(text: str) -> CompiledRule:
     return found
 
 
-SOME = "RULE { ?c <http://www.w3.org/2000/01/rdf-schema#subClassOf> ?m } WHERE { ?c owl:intersectionOf ?l . SOME ?m IN ?l }"  # noqa: E501
+SOME = (
+    "RULE { ?c <http://www.w3.org/2000/01/rdf-schema#subClassOf> ?m }"
+    " WHERE { ?c owl:intersectionOf ?l . SOME ?m IN ?l }"
+)
 PAIR = "RULE { ?a :apart ?b } WHERE { ?c owl:intersectionOf ?l . PAIR ?a ?b IN ?l }"
 
 
@@ -75,13 +78,9 @@ def test_a_cell_with_two_rests_begins_two_lists() -> None:
 
 def test_a_list_that_is_completed_late_is_read() -> None:
     """The last cell comes of a schema rule; what waits for the list is fired again."""
-    text = (
-        SOME
-        + "\nRULE { ?x <http://www.w3.org/1999/02/22-rdf-syntax-ns#rest> ?y } WHERE { ?x owl:onClass ?y . SOME ?z IN ?x2 . ?w owl:unionOf ?x2 }"
-    )
-    text = text.replace(
-        "SOME ?z IN ?x2 . ?w owl:unionOf ?x2", "?w owl:unionOf ?x2 . SOME ?z IN ?x2"
-    )
+    rest = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#rest>"
+    late = "{ ?x owl:onClass ?y . ?w owl:unionOf ?l . SOME ?z IN ?l }"
+    text = f"{SOME}\nRULE {{ ?x {rest} ?y }} WHERE {late}"
     program = compile_rules(read_rules(PREFIX + text, source="t"))
     on, union = (term_id(f"<http://www.w3.org/2002/07/owl#{x}>") for x in ("onClass", "unionOf"))
     facts = [(C, INT, 10), (10, FIRST, 5), (10, on, NIL), (2, union, 30), *listed(30, 9)]
