@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from satura.closure.saturate import Limits
 from satura.errors import ConfigError
 from satura.pipeline import OnError, Summary, materialize_store
 from satura.progress import Watcher
@@ -21,6 +22,7 @@ from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
+from satura.violations import decoded_violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,6 +55,10 @@ class KnowledgeBase:
     def rejects(self) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
         return self.store.rejects(self.spark)
+
+    def violations(self) -> DataFrame:
+        """Return what contradicts the rules: `rule`, `witnesses` (variable to term)."""
+        return decoded_violations(self.store, self.store.violations(self.spark))
 
     def inferred(self, *, ids: bool = False, same_as: SameAs = "expand") -> DataFrame:
         """Return what is entailed and was not given: `s p o`."""
@@ -96,6 +102,10 @@ def materialize(
     format: str | None = None,
     on_error: OnError = "fail",
     overwrite: bool = False,
+    fail_on_violation: bool = False,
+    max_rounds: int | None = None,
+    max_facts: int | None = None,
+    timeout: float | None = None,
     watcher: Watcher | None = None,
 ) -> KnowledgeBase:
     """Close RDF files under rules and return the result.
@@ -103,6 +113,9 @@ def materialize(
     `paths` are files, directories or globs; `rules` is the name of a built-in rule set, the path
     of a rule file or a `RuleSet`. Without `store` the result lives in a temporary directory that
     goes when the knowledge base does.
+
+    `max_rounds` of joins without a fixpoint, more than `max_facts` in the closure or `timeout`
+    seconds end the run with `LimitError`; the store is then as it was.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
@@ -114,7 +127,8 @@ def materialize(
     try:
         opened, summary = materialize_store(
             spark, given, store=target, rules=rules, format=format,
-            on_error=on_error, overwrite=overwrite, watcher=watcher,
+            on_error=on_error, overwrite=overwrite, fail_on_violation=fail_on_violation,
+            limits=Limits(max_rounds, max_facts, timeout), watcher=watcher,
         )  # fmt: skip
     except BaseException:
         if scratch is not None:

@@ -77,6 +77,8 @@ def _settings(java: Path, memory: str, ui: bool, jit: Jit) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "true",
         # Adaptive merging of small partitions would undo the parallelism of a two-core machine.
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "true",
+        # Once both sides of a join are shuffled, a hash table of one of them beats sorting both.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
         # Splits of 32 MiB: enough tasks to balance, few enough that set-up does not show.
         "spark.sql.files.maxPartitionBytes": str(32 << 20),
         # Ids are hashes and do not compress; zstd level 1 gains on terms and costs little.

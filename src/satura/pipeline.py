@@ -27,24 +27,28 @@ from satura.closure.compiling import compile_rules
 from satura.closure.derive import facts_frame
 from satura.closure.program import Program
 from satura.closure.representatives import members
-from satura.closure.saturate import Limits
+from satura.closure.saturate import Limits, Progress
+from satura.closure.violations import find_violations
 from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
-from satura.errors import DataError
+from satura.coverage import not_acted_on
+from satura.errors import DataError, InconsistencyError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
-from satura.jobs import shuffled_rows
+from satura.jobs import collect_first, shuffled_rows
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.rules.writer import write_rules
+from satura.stopping import deadline
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
-from satura.store.layout import data_files
+from satura.store.layout import VIOLATIONS_COLUMNS, data_files
 from satura.store.sameness import about_representatives, expand
+from satura.store.store import read_files
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
@@ -74,6 +78,7 @@ class Summary:
     seconds: float
     rounds: int
     fired: Mapping[str, int]
+    not_acted_on: Mapping[str, int]
     stages: tuple[Stage, ...]
 
 
@@ -87,30 +92,36 @@ def materialize_store(
     on_error: OnError = "fail",
     overwrite: bool = False,
     limits: Limits | None = None,
+    fail_on_violation: bool = False,
     watcher: Watcher | None = None,
 ) -> tuple[Store, Summary]:
     """Read inputs, close them under rules, and commit the result as one snapshot of a store."""
-    started = time.monotonic()
+    progress = Progress(limits or Limits())
     rule_set = rules if isinstance(rules, RuleSet) else load_rules(str(rules))
     program = compile_rules(rule_set)
     stages = Stages(spark, watcher)
     with tempfile.TemporaryDirectory(prefix="satura-") as spool:
         with stages.stage("find inputs"):
             inputs = find_inputs([str(path) for path in paths], format=format, spool=Path(spool))
-        with begin(store, overwrite=overwrite) as txn, translated():
-            reading = _read(spark, txn, inputs, program, on_error, stages)
-            duplicates = _write_asserted(spark, txn, reading, stages)
-            saturated = _close(spark, txn, program, limits or Limits(), stages)
-            counts = _count(spark, txn, reading, duplicates, stages)
-            fired = saturated.fired()
+        with begin(store, overwrite=overwrite) as txn:
+            with deadline(spark, progress.limits.timeout), translated():
+                reading = _read(spark, txn, inputs, program, on_error, stages)
+                duplicates = _write_asserted(spark, txn, reading, stages)
+                saturated = _close(spark, txn, program, progress, stages)
+                violations = _check(txn, saturated, stages, fail=fail_on_violation)
+                counts = _count(spark, txn, reading, duplicates, violations, stages)
+                fired = saturated.fired()
+                with stages.stage("look for what no rule acts on"):
+                    ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):
-                metadata = CommitMetadata(rule_set.name, write_rules(rule_set), counts)
-                committed = txn.commit(metadata)
+                text, extra = write_rules(rule_set), {"not_acted_on": ignored}
+                committed = txn.commit(CommitMetadata(rule_set.name, text, counts, extra))
     info = committed.info
     return committed, Summary(
         store=info.path, version=info.version, rules=rule_set.name, inputs=len(inputs),
-        counts=counts, terms=info.terms, bytes=info.bytes, seconds=time.monotonic() - started,
-        rounds=saturated.rounds, fired=fired, stages=tuple(stages.done),
+        counts=counts, terms=info.terms, bytes=info.bytes,
+        seconds=time.monotonic() - progress.started,
+        rounds=saturated.rounds, fired=fired, not_acted_on=ignored, stages=tuple(stages.done),
     )  # fmt: skip
 
 
@@ -204,7 +215,7 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
 
 
 def _close(
-    spark: SparkSession, txn: Transaction, program: Program, limits: Limits, stages: Stages
+    spark: SparkSession, txn: Transaction, program: Program, progress: Progress, stages: Stages
 ) -> Saturated:
     """Close the schema, join, derive, and write all of it."""
     directory = txn.facts_dir("asserted")
@@ -214,7 +225,7 @@ def _close(
     with stages.stage("close the schema and join") as stage:
         scratch = txn.staging / "closure"
         terms = txn.read_terms(spark)
-        saturated = close(spark, program, asserted, terms, scratch, limits=limits)
+        saturated = close(spark, program, asserted, terms, scratch, progress=progress)
         schema = saturated.schema
         stage.rows = len(schema)
         txn.write_facts("schema", facts_frame(spark, schema).coalesce(1))
@@ -225,8 +236,31 @@ def _close(
     with stages.stage("derive") as stage:
         txn.write_facts("derived", saturated.derive())
         stage.rows = _rows(txn.facts_dir("derived"))
-    saturated.backend.progress.facts(_rows(directory) + stage.rows)
+    progress.facts(_rows(directory) + stage.rows)
     return saturated
+
+
+def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool) -> int:
+    """Write the violations and return how many there are; with `fail`, none may be."""
+    with stages.stage("check") as stage:
+        found = find_violations(saturated)
+        if found is not None:
+            txn.write_violations(found)
+        stage.rows = _rows(txn.violations_dir)
+    if fail and stage.rows:
+        rules = sorted({row["rule"] for row in collect_first(_violated(saturated, txn), 20)})
+        raise InconsistencyError(
+            "DATA-INCONSISTENT",
+            f"{stage.rows} violations of {', '.join(f'`{rule}`' for rule in rules)}",
+            "run without `--fail-on-violation`, then `satura check` lists them; the store is as "
+            "it was",
+        )
+    return stage.rows
+
+
+def _violated(saturated: Saturated, txn: Transaction) -> DataFrame:
+    files = data_files(txn.violations_dir)
+    return read_files(saturated.spark, files, VIOLATIONS_COLUMNS).select("rule").distinct()
 
 
 def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
@@ -241,7 +275,12 @@ def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataF
 
 
 def _count(
-    spark: SparkSession, txn: Transaction, reading: Reading, duplicates: int, stages: Stages
+    spark: SparkSession,
+    txn: Transaction,
+    reading: Reading,
+    duplicates: int,
+    violations: int,
+    stages: Stages,
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
@@ -269,6 +308,7 @@ def _count(
             closure=closure,
             schema=_rows(txn.facts_dir("schema")),
             equal=equal,
+            violations=violations,
             rejected=rejected,
             duplicates=duplicates,
         )

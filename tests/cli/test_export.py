@@ -32,6 +32,7 @@ FORMATS = {
     ".nq": ox.RdfFormat.N_QUADS,
     ".ttl": ox.RdfFormat.TURTLE,
 }
+SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
 WHAT = {"--asserted": ASSERTED, "--inferred": INFERRED, "--closure": CLOSURE}
 
 
@@ -139,3 +140,32 @@ def test_directory_that_is_not_there(cli: Cli, made: Made, tmp_path: Path) -> No
     done = cli("export", made.path, "-o", tmp_path / "no" / "out.nt")
     assert done.code == 2
     assert done.err.startswith("satura: [EXPORT-DIRECTORY] ")
+
+
+@pytest.fixture(scope="module")
+def twins(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("twins")
+    (directory / "d.nt").write_text(
+        "<a:x> <http://www.w3.org/2002/07/owl#sameAs> <a:y> .\n<a:y> <a:p> <a:z> .\n"
+    )
+    done = cli("materialize", directory / "d.nt", "-r", "owl-horst", "-s", directory / "s")
+    assert done.code == 0, done.err
+    return directory
+
+
+def about_twins(triples: list[Triple]) -> tuple[int, int]:
+    """Count the triples of `a:p` and of `owl:sameAs`."""
+    return tuple(sum(p == name for _, p, _ in triples) for name in ("<a:p>", SAME))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("mode", "counts"), [("expand", (2, 4)), ("representatives", (1, 2))])
+def test_same_as(cli: Cli, twins: Path, tmp_path: Path, mode: str, counts: tuple[int, int]) -> None:
+    done = cli("export", twins / "s", "-o", tmp_path / "all.nt", "--same-as", mode)
+    assert done.code == 0, done.err
+    assert about_twins(read(tmp_path / "all.nt")) == counts
+    done = cli(
+        "materialize", twins / "d.nt", "-r", "owl-horst", "-o", tmp_path / "out.nt",
+        "--same-as", mode,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert about_twins(read(tmp_path / "out.nt")) == counts

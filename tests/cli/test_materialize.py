@@ -49,6 +49,8 @@ def test_json_summary_and_exit_code(made: Made) -> None:
         "inferred": 3,
         "closure": 11,
         "schema": 4,
+        "equal": 0,
+        "violations": 0,
         "rejected": 0,
         "duplicates": 1,
     }
@@ -142,3 +144,24 @@ def test_overwrite_replaces_the_snapshot(cli: Cli, spark: SparkSession, tmp_path
     rows = satura.open(spark, store).closure().collect()
     assert [tuple(row) for row in rows] == [("<b:s>", "<b:p>", "<b:o>")]
     assert Store.open(store).info.terms < 10
+
+
+def test_what_no_rule_acts_on_is_said(cli: Cli, no_spark: Cli, tmp_path: Path) -> None:
+    (tmp_path / "d.ttl").write_text(
+        "@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        ":Parent owl:unionOf ( :Mother :Father ) . :like a owl:SymmetricProperty .\n"
+    )
+    store = tmp_path / "s"
+    done = cli("materialize", tmp_path / "d.ttl", "-r", "owl-horst", "-s", store)
+    assert done.code == 0, done.err
+    for shown in (done.out, no_spark("info", store).out):
+        lines = [" ".join(line.strip("│ ").split()) for line in shown.splitlines()]
+        at = lines.index("not acted on by owl-horst")
+        assert lines[at + 1] == "owl:unionOf │ 1"
+        assert "owl:SymmetricProperty" not in shown
+    found = json.loads(no_spark("info", store, "--json").out)
+    assert found["extra"]["not_acted_on"] == {"owl:unionOf": 1}
+    done = cli(
+        "materialize", tmp_path / "d.ttl", "-r", "rdfs", "-s", store, "--overwrite", "--json"
+    )
+    assert json.loads(done.out)["not_acted_on"] == {"owl:SymmetricProperty": 1, "owl:unionOf": 1}

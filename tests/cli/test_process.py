@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -48,6 +50,38 @@ def test_failure(tmp_path: Path) -> None:
     assert "satura: [RDF-FAULTS] 1 fault in 1 file" in done.stderr.splitlines()
     assert f"{tmp_path}/bad.nt:2:1: " in done.stderr
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("there", [False, True], ids=["new store", "store there"])
+def test_interrupt(tmp_path: Path, there: bool) -> None:
+    """Ctrl-C in the middle of a Spark job: one line, exit code 130, the store as it was."""
+    store, data = tmp_path / "s", tmp_path / "d.nt"
+    if there:
+        data.write_text("<a:s> <a:p> <a:o> .\n")
+        made = satura("materialize", data, "-s", store, "--master", "local[2]", "--memory", "1g")
+        assert made.returncode == 0, made.stderr
+    data.write_text("".join(f"<a:s{i}> <a:p{i % 9}> <a:o{i}> .\n" for i in range(2_000_000)))
+    before = sorted(tmp_path.rglob("*"))
+    command = [
+        sys.executable, "-m", "satura.cli.main", "--verbose", "materialize", str(data),
+        "-s", str(store), "--overwrite", "--master", "local[2]", "--memory", "1g",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE)}, start_new_session=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("INFO read documents:"):
+                break
+        time.sleep(1)  # the terms are being read now
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    said = [line for line in err.splitlines() if not line.startswith(("INFO ", "\t", "WARN"))]
+    assert said == ["satura: interrupted; nothing was committed"], err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_version_and_usage() -> None:

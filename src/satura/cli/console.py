@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -18,6 +20,7 @@ from satura.progress import Stage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from rich.table import Table
 
     from satura.local_spark import Jit
 
@@ -52,9 +55,48 @@ def start_session(
     if ui:
         err.print(f"Spark UI at {spark.sparkContext.uiWebUrl}")
     try:
-        yield spark
+        with interruptible(spark):
+            yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def interruptible(spark: SparkSession) -> Iterator[None]:
+    """Let Ctrl-C stop Spark's jobs first and Python after, so that what was begun is undone.
+
+    A second Ctrl-C ends the process at once; what is left then, the next run or `satura verify
+    --repair` removes.
+    """
+    from satura.stopping import Brake  # noqa: PLC0415
+
+    brake = Brake(spark)
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        brake.pull()
+        if not _waits_for_jvm(frame):
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        with brake:
+            yield
+    except Exception as error:
+        if brake.pulled:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _waits_for_jvm(frame: FrameType | None) -> bool:
+    """Say whether Python is in a call to the JVM, which must be left to end by itself."""
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith("py4j."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -137,3 +179,10 @@ def watching(spark: SparkSession) -> Iterator[TerminalWatcher | None]:
         return
     with TerminalWatcher(spark) as watcher:
         yield watcher
+
+
+def add_not_acted_on(table: Table, rules: str, counts: Mapping[str, int]) -> None:
+    """Add the constructs of the input that a rule set does not act on, and how often they occur."""
+    table.add_row(f"not acted on by {rules}", "")
+    for name, number in counts.items():
+        table.add_row(f"  {name}", f"{number:,}")

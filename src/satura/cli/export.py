@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from satura.cli.console import err, start_session
-from satura.cli.options import Master, Memory, StoreArgument, Ui
+from satura.cli.options import Master, Memory, SameAsOption, StoreArgument, Ui
 from satura.errors import ConfigError
 
 
@@ -26,6 +26,7 @@ def export(
     format: Annotated[
         str | None, typer.Option("--format", help="nt, nq, ttl or parquet; default: by extension.")
     ] = None,
+    same_as: SameAsOption = "expand",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -56,7 +57,7 @@ def export(
         if asserted or graph is not None:
             frame = kb.asserted() if graph is None else kb.graph(graph)
         else:
-            frame = kb.inferred() if inferred else kb.closure()
+            frame = kb.inferred(same_as=same_as) if inferred else kb.closure(same_as=same_as)
         if chosen not in (Export.NQ, Export.PARQUET) and "g" in frame.columns:
             # One triple in two graphs is one line where graphs are not written.
             frame = frame.drop("g").distinct()

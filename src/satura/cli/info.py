@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer
 from rich.table import Table
 
-from satura.cli.console import out
+from satura.cli.console import add_not_acted_on, out
 from satura.cli.options import Json, StoreArgument
 
 
@@ -35,6 +35,10 @@ def info(store: StoreArgument, as_json: Json = False) -> None:
     for name, number in asdict(found.counts).items():
         table.add_row(name, f"{number:,}")
     table.add_row("terms", f"{found.terms:,}")
+    ignored = found.extra.get("not_acted_on")
+    if ignored:
+        table.add_section()
+        add_not_acted_on(table, found.rule_set, ignored)
     table.add_section()
     table.add_row("files", f"{found.files:,}")
     table.add_row("bytes", f"{found.bytes:,}")

@@ -6,13 +6,16 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 inconsistent data, 130 interrupted.
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import typer
 
 from satura import __version__
-from satura.cli import export, generate, info, materialize, rules, verify, warm_up, why
+from satura.cli import check, export, generate, info, materialize, rules, verify, warm_up, why
 from satura.cli.console import err, set_up_logging
 from satura.errors import SaturaError
+
+INTERRUPTED: Final = 130
 
 app = typer.Typer(
     name="satura",
@@ -45,6 +48,7 @@ app.command("materialize")(materialize.materialize)
 app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
+app.command("check")(check.check)
 app.command("why")(why.why)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(rules.app, name="rules")
@@ -68,13 +72,14 @@ def main(arguments: list[str]) -> int:
         err.print("  hint: add `--help` to the command to see what it takes")
         return 2
     except (typer.Abort, KeyboardInterrupt):
-        err.print("satura: interrupted; nothing was committed")
-        return 130
+        result = INTERRUPTED
     except BrokenPipeError:
         sys.stdout = None  # the reader has gone; so may we
         return 0
     except Exception as error:
         return _unexpected(error)
+    if result == INTERRUPTED:  # Typer makes this of an interrupt, and says nothing
+        err.print("satura: interrupted; nothing was committed")
     return result if isinstance(result, int) else 0
 
 

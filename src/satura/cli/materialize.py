@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 from rich.table import Table
 
-from satura.cli.console import out, start_session, watching
-from satura.cli.options import Json, Master, Memory, Ui
+from satura.cli.console import add_not_acted_on, out, start_session, watching
+from satura.cli.options import Json, Master, Memory, SameAsOption, Ui
 from satura.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def materialize(
             help="Write the closure: .nt, .nq, .ttl [.gz], .parquet.",
         ),
     ] = None,
+    same_as: SameAsOption = "expand",
     format: Annotated[
         str | None, typer.Option("--format", help="Format of the inputs, whatever their names say.")
     ] = None,
@@ -59,6 +60,18 @@ def materialize(
         typer.Option(
             "--rejects", metavar="FILE", help="Where skipped input is listed; default: rejects.tsv."
         ),
+    ] = None,
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", min=1, help="Rounds of joins after which to give up."),
+    ] = None,
+    max_facts: Annotated[
+        int | None,
+        typer.Option("--max-facts", min=1, help="Facts in the closure beyond which to give up."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", min=0, metavar="SECONDS", help="Time after which to give up."),
     ] = None,
     as_json: Json = False,
     master: Master = None,
@@ -92,10 +105,12 @@ def materialize(
         with watching(spark) as watcher:
             kb = run(
                 spark, list(inputs), rules=rule_set, store=store, format=format,
-                on_error=on_error, overwrite=overwrite, watcher=watcher,
+                on_error=on_error, overwrite=overwrite, max_rounds=max_rounds,
+                max_facts=max_facts, timeout=timeout, watcher=watcher,
             )  # fmt: skip
         if output is not None and target is not None:
-            write_triples(kb.closure(), output, format=target, overwrite=overwrite)
+            closure = kb.closure(same_as=same_as)
+            write_triples(closure, output, format=target, overwrite=overwrite)
         listed = None
         if kb.summary is None:
             raise AssertionError  # a knowledge base just made has one
@@ -163,6 +178,9 @@ def _show(
         if stage.seconds >= 0.05:
             table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
     table.add_row("total", f"{summary.seconds:.1f} s")
+    if summary.not_acted_on:
+        table.add_section()
+        add_not_acted_on(table, summary.rules, summary.not_acted_on)
     if kept:
         table.add_section()
         table.add_row("store", summary.store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,3 +22,11 @@ Ui = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 StoreArgument = Annotated[str, typer.Argument(metavar="DIR", help="Directory of a store.")]
+SameAsOption = Annotated[
+    Literal["expand", "representatives"],
+    typer.Option(
+        "--same-as",
+        help="Of terms that are the same: triples about all of them, or about one and "
+        "`owl:sameAs` for the others.",
+    ),
+]

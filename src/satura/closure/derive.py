@@ -95,9 +95,13 @@ def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table)
         marks = again if marks is None else marks.unionByName(again)
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
-        others = given
-        if roots.schema:
-            others = others.unionByName(facts_frame(spark, roots.schema))
+        # Only triples of a form that joins conclude can be roots twice.
+        others = concluded(spark, given, roots.heads)
+        others = (
+            facts_frame(spark, roots.schema)
+            if others is None
+            else others.unionByName(facts_frame(spark, roots.schema))
+        )
         if roots.replaced is not None:
             others = others.unionByName(roots.replaced)
         parts += _from_joined(spark, roots.joined, others, table)

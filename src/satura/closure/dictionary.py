@@ -23,7 +23,7 @@ from satura.closure.saturate import Closed
 from satura.closure.schema import Binding, ground
 from satura.closure.texts import Texts
 from satura.errors import LimitError
-from satura.jobs import described
+from satura.jobs import described, find_first
 from satura.rules.evaluate import Context, is_true
 from satura.rules.expression import Call, Constant, Expression
 from satura.rules.model import Variable
@@ -123,6 +123,8 @@ class Dictionary:
             return []
         # Most literals are plain strings, and a plain string has one spelling.
         odd = self.terms.where("id < 0 and (term like '%>' or term rlike '@[^\"]*[A-Z][^\"]*$')")
+        if not find_first(odd, 1):
+            return []
         keyed = odd.mapInArrow(_keys, "id long, term string, key string")
         again = keyed.where("key like '\"%'").select("key").distinct()
         plain = self.terms.where("id < 0").join(again, F.col("term") == F.col("key"))
@@ -131,21 +133,22 @@ class Dictionary:
         named = self._bounded(every.join(several, "key").select("id", "term"), rules[0].id)
         return [fact for rule in rules for fact in equal_literals(rule, named)]
 
-    def ill_typed(self, rule: LiteralRule, limit: int) -> list[Binding]:
-        """Return literals for which a rule about single literals holds, at most `limit`."""
+    def violating(self, rule: LiteralRule) -> DataFrame | None:
+        """Return the literals (id) of which a rule about single literals holds."""
+        # A plain string is never ill-typed, and most literals are plain strings.
         odd = self.terms.where("id < 0 and term like '%>'")
+        if not find_first(odd, 1):
+            return None
 
         def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             texts = Texts(lambda _: {})
             for batch in batches:
                 named = dict(zip(batch["id"].to_pylist(), batch["term"].to_pylist(), strict=True))
-                found = [
-                    binding[rule.variables[0]] for binding in solve_literals(rule, {}, named, texts)
-                ]
+                solutions = solve_literals(rule, {}, named, texts)
+                found = [binding[rule.variables[0]] for binding in solutions]
                 yield pa.RecordBatch.from_arrays([pa.array(found, pa.int64())], names=["id"])
 
-        rows = odd.mapInArrow(find, "id long").limit(limit).collect()
-        return [{rule.variables[0]: row["id"]} for row in rows]
+        return odd.mapInArrow(find, "id long")
 
     def _bounded(self, terms: DataFrame, rule: str) -> dict[int, Term]:
         found = terms.select("id", "term").limit(MAX_TERMS + 1).toArrow()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED: Final = 500
 """Longest list of constants written into a filter; longer ones are joined."""
+MAX_PARTS: Final = 512
+HASHED_PARTS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,50 @@ class Relevance:
         if self.classes and TYPE not in self.predicates:
             condition |= (F.col("p") == TYPE) & F.col("o").isin(sorted(self.classes))
         return condition
+
+    def parts(self) -> int:
+        """Return a number of parts that keeps the facts of every key apart, if one can be found.
+
+        A key is a predicate, or a class where the predicate is `rdf:type`. Its part is the
+        remainder by the number of parts.
+        """
+        keys = self.predicates | self.classes
+        if self.everything or len(keys) > MAX_PARTS // 4:
+            return HASHED_PARTS
+        for count in range(max(len(keys), 1), MAX_PARTS):
+            if len({key % count for key in keys}) == len(keys):
+                return count
+        return HASHED_PARTS
+
+    def part_column(self, count: int) -> Column:
+        """Return the part of a fact."""
+        key = F.col("p")
+        if self._by_class():
+            key = F.when(key == TYPE, F.col("o")).otherwise(key)
+        return F.pmod(key, F.lit(count)).cast("int")
+
+    def part_of(self, fact: Fact, count: int) -> int:
+        """Return the part of a fact, as `part_column` does."""
+        _, p, o = fact
+        return (o if p == TYPE and self._by_class() else p) % count
+
+    def parts_of(self, shape: Shape, pattern: Pattern, count: int) -> set[int] | None:
+        """Return the parts that a pattern looks at, or None for all."""
+        _, p, o = pattern
+        predicates = shape.values(p)
+        if predicates is None:
+            return None
+        keys = set(predicates)
+        if TYPE in keys and self._by_class():
+            objects = shape.values(o)
+            if objects is None:
+                return None
+            keys = (keys - {TYPE}) | objects
+        return {key % count for key in keys}
+
+    def _by_class(self) -> bool:
+        """Say whether types are told apart by class; then every pattern over types has one."""
+        return not self.everything and TYPE not in self.predicates
 
     def holds(self, fact: Fact) -> bool:
         """Say whether a fact takes part."""

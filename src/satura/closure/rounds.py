@@ -17,6 +17,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.conditions import Trial, apply_conditions, fresh_columns
@@ -39,17 +40,15 @@ from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.saturate import Closed, Progress
 from satura.closure.scratch import CONCLUSION, TRIPLE, Scratch
 from satura.closure.shapes import Shape, is_transitive, mirrored
-from satura.jobs import collect_first, described
+from satura.jobs import described
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
-MAX_KEYS: Final = 5_000
-
-Keys = set[tuple[int, int | None]]
-"""Predicates of facts, with the class where the predicate is `rdf:type`."""
+FEW: Final = 300_000
+"""Facts that are broadcast rather than shuffled."""
 
 
 class Site(Protocol):
@@ -91,6 +90,7 @@ class Run:
         """Properties whose newest facts come from closing them as graphs alone."""
         self.total = 0
         self.number = 0
+        self.parts = relevance.parts()
 
     def start(self, roots: DataFrame) -> None:
         """Write the facts that take part in joins before any rule has fired."""
@@ -99,15 +99,34 @@ class Run:
             found = conclude(self.spark, roots, self.table)
             facts = facts.unionByName(self.relevance.filter(self.spark, found))
         name = self.site.name("facts")
-        self.total = self.scratch.save(name, facts.distinct(), "find the facts that joins need")
+        self.total = self._save(name, facts.distinct(), "find the facts that joins need")
         self.tables = [(name, 0)]
 
-    def facts(self, least: int = 0, most: int | None = None) -> DataFrame:
-        """Return the facts of rounds from `least` to `most`."""
+    def _save(self, name: str, facts: DataFrame, what: str) -> int:
+        """Write facts in parts, so that a pattern reads little more than it matches."""
+        parted = facts.withColumn("part", self.relevance.part_column(self.parts))
+        return self.scratch.save_by(name, parted, ["part"], what)
+
+    def facts(
+        self, least: int = 0, most: int | None = None, parts: Collection[int] | None = None
+    ) -> DataFrame:
+        """Return the facts of rounds from `least` to `most`, of some parts or all."""
         wanted = [
             name for name, age in self.tables if age >= least and (most is None or age <= most)
         ]
+        if parts is not None:
+            wanted = [f"{name}/part={part}" for name in wanted for part in sorted(parts)]
         return self.scratch.read(wanted, TRIPLE)
+
+    def _for(self, shape: Shape, patterns: Sequence[Pattern]) -> Collection[int] | None:
+        """Return the parts that patterns of a shape look at."""
+        found: set[int] = set()
+        for pattern in patterns:
+            parts = self.relevance.parts_of(shape, pattern, self.parts)
+            if parts is None:
+                return None
+            found |= parts
+        return found
 
     def renew(self) -> None:
         """Take all facts as new: other rules are about to look at them."""
@@ -131,8 +150,8 @@ class Run:
         offsets = self._offsets(shapes)
         while True:
             started = time.monotonic()
-            if self.closed.program.equality:
-                newest = self.facts(self.number)
+            if self.closed.program.equality and self._part(self.same_as) in self.present():
+                newest = self.facts(self.number, parts=[self._part(self.same_as)])
                 lost = merge_equal(self.equality, newest, self.same_as)
                 if lost and self.closed.touched_by(self.equality, lost):
                     return True
@@ -157,8 +176,8 @@ class Run:
         None means that the schema has grown.
         """
         first = all(age == self.number for _, age in self.tables)
-        keys = None if first else self._keys()
-        graphs, done = self._close_graphs(transitive_rules(shapes, offsets), keys)
+        present = self.present()
+        graphs, done = self._close_graphs(transitive_rules(shapes, offsets), present, first=first)
         parts: list[DataFrame] = []
         for shape, offset in zip(shapes, offsets, strict=True):
             if is_transitive(shape) and (shape.values(shape.head[0][1]) or set()) <= done:
@@ -167,26 +186,28 @@ class Run:
             pivots = [
                 i
                 for i, pattern in enumerate(shape.body)
-                if not (first and i) and _can_match(shape, pattern, keys)
+                if not (first and i) and self._can_match(shape, pattern, present)
             ]
             side = mirrored(shape) if self.closed.program.equality else None
             if side and pivots:
-                found = equate(self.spark, shape, side, self.facts())
+                facts = self.facts(parts=self._for(shape, shape.body))
+                found = equate(self.spark, shape, side, facts)
                 parts.append(found.withColumn(RULE, F.col(RULE) + offset))
                 continue
             if first and not shape.body:
                 pivots = [0]  # nothing to match, only conditions to try
             for pivot in pivots:
-                parts.append(self._fire(shape, pivot, self._ages(pivot), offset))
+                parts.append(self._fire(shape, pivot, self._ages(shape, pivot), offset))
         return self._take(parts, graphs, f"round {self.number + 1}")
 
-    def _ages(self, pivot: int) -> FactsOf:
+    def _ages(self, shape: Shape, pivot: int) -> FactsOf:
         """Return which facts each pattern may match if one is matched by the newest."""
 
         def facts_of(pattern: int) -> DataFrame:
+            parts = self._for(shape, [shape.body[pattern]])
             if pattern == pivot:
-                return self.facts(self.number)
-            return self.facts(0, self.number - 1 if pattern < pivot else self.number)
+                return self.facts(self.number, parts=parts)
+            return self.facts(0, self.number - 1 if pattern < pivot else self.number, parts)
 
         return facts_of
 
@@ -213,40 +234,49 @@ class Run:
 
         None means that the schema has grown.
         """
-        names = []
-        if parts:
-            name = self.site.name("concluded")
-            if self.scratch.save(name, sum_up(parts), f"join, {what}"):
-                names.append(name)
-        self.site.concluded += [*names, *graphs]
-        if not names and not graphs:
-            return 0
-        new = self._unknown(names)
         reached = self.scratch.read(graphs, CONCLUSION).select(*PLACES)
+        self.site.concluded += graphs
+        unknown: list[str] = []
+        if parts:
+            concluded = self.site.name("concluded")
+            rows = self.scratch.save(concluded, sum_up(parts), f"join, {what}")
+            if rows:
+                self.site.concluded.append(concluded)
+                found = self.scratch.read([concluded], CONCLUSION).select(*PLACES).distinct()
+                name = self.site.name("new")
+                if self.scratch.save(name, self._unknown(found, rows), f"see what is new, {what}"):
+                    unknown.append(name)
+        if not unknown and not graphs:
+            return 0
+        new = self.scratch.read(unknown, TRIPLE)
         if self._feeds_schema(new.unionByName(reached)):
             return None
-        self.number += 1
         delta = 0
+        found = self.relevance.filter(self.spark, new)
+        if self.table:
+            rows = sum(self.scratch.rows(name) for name in (*unknown, *graphs))
+            following = conclude(self.spark, new.unionByName(reached), self.table)
+            found = found.unionByName(self.relevance.filter(self.spark, following)).distinct()
+            found = self._unknown(found, rows)
+        made = []
+        if unknown or self.table:
+            made.append(self.site.name("facts"))
+            delta += self._save(made[0], found, f"find new facts, {what}")
+        self.number += 1
         for graph in graphs:
-            # Known to be new and to take part; only what follows from them has to be found.
+            # Known to be new and to take part; only what follows from them had to be found.
             delta += self.scratch.rows(graph)
-            self.tables.append((graph, self.number))
-        if names or self.table:
-            found = self.relevance.filter(self.spark, new)
-            if self.table:
-                following = conclude(self.spark, new.unionByName(reached), self.table)
-                found = found.unionByName(self.relevance.filter(self.spark, following)).distinct()
-                found = found.join(self.facts(), list(PLACES), "left_anti")
-            name = self.site.name("facts")
-            delta += self.scratch.save(name, found, f"find new facts, {what}")
-            self.tables.append((name, self.number))
+        self.tables += [(name, self.number) for name in (*graphs, *made)]
         self.total += delta
         return delta
 
-    def _unknown(self, names: list[str]) -> DataFrame:
-        """Return the distinct conclusions that are not among the facts."""
-        found = self.scratch.read(names, CONCLUSION).select(*PLACES).distinct()
-        return found.join(self.facts(), list(PLACES), "left_anti")
+    def _unknown(self, found: DataFrame, rows: int) -> DataFrame:
+        """Return those distinct facts that are not known; `rows` says about how many there are."""
+        known = self.facts()
+        if rows <= FEW:
+            # Bringing the few to the many moves less than bringing all to one place.
+            known = F.broadcast(known.join(F.broadcast(found), list(PLACES), "left_semi"))
+        return found.join(known, list(PLACES), "left_anti")
 
     def _feeds_schema(self, new: DataFrame) -> bool:
         """Say whether new conclusions are schema, or entail schema, that is not known."""
@@ -259,26 +289,29 @@ class Run:
                 found += collect_facts(conclude(self.spark, new, feeds))
         return any(fact not in self.closed.schema for fact in found)
 
-    def _keys(self, tables: Sequence[str] | None = None) -> Keys | None:
-        """Return the keys of the newest facts, or None if there are many."""
-        facts = self.facts(self.number) if tables is None else self.scratch.read(tables, TRIPLE)
-        object_ = F.when(F.col("p") == TYPE, F.col("o"))
-        keys = facts.select("p", object_.alias("o")).distinct()
-        with described(self.spark, "see what is new"):
-            rows = collect_first(keys, MAX_KEYS + 1)
-        return None if len(rows) > MAX_KEYS else {(row["p"], row["o"]) for row in rows}
+    def present(self, tables: Sequence[str] | None = None) -> set[int]:
+        """Return the parts that the newest facts are in, or those of some tables."""
+        if tables is None:
+            tables = [name for name, age in self.tables if age == self.number]
+        return {part for name in tables for part in self.scratch.parts(name, "part")}
 
-    def _close_graphs(self, rules: dict[int, int], keys: Keys | None) -> tuple[list[str], set[int]]:
+    def _can_match(self, shape: Shape, pattern: Pattern, present: set[int]) -> bool:
+        """Say whether facts of these parts could match a pattern."""
+        parts = self.relevance.parts_of(shape, pattern, self.parts)
+        return bool(present) if parts is None else not parts.isdisjoint(present)
+
+    def _close_graphs(
+        self, rules: dict[int, int], present: set[int], *, first: bool
+    ) -> tuple[list[str], set[int]]:
         """Close transitive properties as graphs; return the tables and for which it is done."""
-        changed = {p: rule for p, rule in rules.items() if keys is None or (p, None) in keys}
-        if self.reached:
-            # What came of a graph alone is closed already.
-            beside = [n for n, age in self.tables if age == self.number and "reached" not in n]
-            others = self._keys(beside) if beside else set()
-            if others is not None:
-                changed = {
-                    p: r for p, r in changed.items() if p not in self.reached or (p, None) in others
-                }
+        newest = [name for name, age in self.tables if age == self.number]
+        # What came of a graph alone is closed already.
+        beside = self.present([name for name in newest if "reached" not in name])
+        changed = {
+            p: rule
+            for p, rule in rules.items()
+            if self._part(p) in (beside if p in self.reached else present)
+        }
         if not changed:
             return [], set(rules)
         with described(self.spark, "read transitive properties"):
@@ -288,7 +321,7 @@ class Run:
             return [], set(rules) - set(changed)
         self.reached = frozenset(changed)
         new, known = tables
-        if keys is None and known.num_rows:
+        if first and known.num_rows:
             # What was known and follows as well is noted once; it is not new.
             again = self.site.name("known")
             self.scratch.put(again, known)
@@ -296,8 +329,14 @@ class Run:
         if not new.num_rows:
             return [], set(rules)
         name = self.site.name("reached")
-        self.scratch.put(name, new)
+        for p in changed:
+            pairs = new.filter(pc.field("p") == p)
+            if pairs.num_rows:
+                self.scratch.put(f"{name}/part={self._part(p)}/p-{p}", pairs)
         return [name], set(rules)
+
+    def _part(self, p: int) -> int:
+        return self.relevance.part_of((0, p, 0), self.parts)
 
     def _rewrite(self, lost: Collection[int]) -> None:
         """Say all facts of representatives; those that change are of this round."""
@@ -315,22 +354,12 @@ class Run:
         both = here.select(*PLACES, "age").unionByName(equal.withColumn("age", F.lit(self.number)))
         name = self.site.name("rewritten")
         least = both.groupBy(*PLACES).agg(F.min("age").alias("age"))
-        self.scratch.save_by(name, least, "age", "replace equal terms")
+        parted = least.withColumn("part", self.relevance.part_column(self.parts))
+        self.scratch.save_by(name, parted, ["age", "part"], "replace equal terms")
         parts = [(f"{name}/age={age}", age) for age in range(self.number + 1)]
         self.tables = [(part, age) for part, age in parts if self.scratch.rows(part)]
         self.total = sum(self.scratch.rows(part) for part, _ in self.tables)
         self.reached = frozenset()
-
-
-def _can_match(shape: Shape, pattern: Pattern, keys: Keys | None) -> bool:
-    """Say whether a fact with one of the keys could match a pattern."""
-    if keys is None:
-        return True
-    predicates, objects = shape.values(pattern[1]), shape.values(pattern[2])
-    return any(
-        (predicates is None or p in predicates) and (o is None or objects is None or o in objects)
-        for p, o in keys
-    )
 
 
 def _may_be_schema(program: Program, shape: Shape) -> bool:

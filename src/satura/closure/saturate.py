@@ -27,6 +27,7 @@ from satura.closure.shapes import Shape
 from satura.closure.specialize import LinearForms, specialize
 from satura.closure.texts import Texts
 from satura.errors import LimitError
+from satura.stopping import out_of_time
 
 log = logging.getLogger(__name__)
 
@@ -79,9 +80,7 @@ class Progress:
         """Raise `LimitError` if the time is over."""
         seconds = self.limits.timeout
         if seconds is not None and time.monotonic() - self.started > seconds:
-            raise LimitError(
-                "LIMIT-TIME", f"not finished after {seconds:g} seconds", "raise `--timeout`"
-            )
+            raise out_of_time(seconds)
 
 
 @dataclass(frozen=True, slots=True)

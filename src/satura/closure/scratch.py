@@ -38,12 +38,13 @@ class Scratch:
             )
         return self.rows(name)
 
-    def save_by(self, name: str, frame: DataFrame, column: str, what: str) -> None:
-        """Write a table in parts by the value of a column: `name/column=value` is one of them."""
+    def save_by(self, name: str, frame: DataFrame, columns: Sequence[str], what: str) -> int:
+        """Write a table in parts by the values of columns: `name/column=value` is one of them."""
         with described(self.spark, what):
-            frame.write.partitionBy(column).option(
+            frame.write.partitionBy(*columns).option(
                 "mapreduce.fileoutputcommitter.marksuccessfuljobs", "false"
             ).parquet(f"file://{self.root / name}")
+        return self.rows(name)
 
     def put(self, name: str, table: pa.Table) -> int:
         """Write a table that is on the driver already."""
@@ -60,6 +61,14 @@ class Scratch:
         reader = self.spark.read.schema(schema)
         reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
         return reader.parquet(*(f"file://{file}" for file in files))
+
+    def parts(self, name: str, column: str) -> set[int]:
+        """Return the values of a column that a table is written in parts by."""
+        return {
+            int(directory.name.split("=")[1])
+            for directory in (self.root / name).glob(f"{column}=*")
+            if any(directory.rglob("*.parquet"))
+        }
 
     def rows(self, name: str) -> int:
         """Return the rows of a table, from the footers of its files."""

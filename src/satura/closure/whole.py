@@ -17,7 +17,7 @@ from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
 from satura.closure.program import SAME_AS, Fact, Program
 from satura.closure.representatives import rewrite
-from satura.closure.saturate import Closed, Limits, Progress, saturate
+from satura.closure.saturate import Closed, Progress, saturate
 from satura.closure.schema import fill
 from satura.closure.scratch import Scratch
 from satura.closure.specialize import Form
@@ -97,7 +97,7 @@ def close(
     terms: DataFrame,
     scratch: Path,
     *,
-    limits: Limits | None = None,
+    progress: Progress | None = None,
     memory_facts: int | None = None,
 ) -> Saturated:
     """Close distinct triples (s, p, o) under a program, up to the last pass over the data.
@@ -106,7 +106,7 @@ def close(
     """
     in_memory = MEMORY_FACTS if memory_facts is None else memory_facts
     dictionary = Dictionary(spark, terms, program.names)
-    progress = Progress(limits or Limits())
+    progress = progress or Progress()
     extra = frozenset(
         (*dictionary.equal_literals(program), *(program.data if program.plain else ()))
     )

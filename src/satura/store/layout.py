@@ -3,6 +3,7 @@
     DIR/facts/     Delta table, partitioned by `kind`; one commit to it decides everything
     DIR/terms/     Delta table (id, term): the dictionary, only for decoding
     DIR/rejects/   Parquet, one directory per transaction that skipped some input
+    DIR/violations/ Parquet, likewise, of what rules that conclude `false` found
     DIR/_staging/  scratch of running transactions, one directory each
 
 Spark writes Parquet under `data/<txn>/` of a table; the Delta log then names the files. Names are
@@ -27,8 +28,9 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 FACTS: Final = "facts"
 TERMS: Final = "terms"
 REJECTS: Final = "rejects"
+VIOLATIONS: Final = "violations"
 STAGING: Final = "_staging"
-OURS: Final = frozenset({FACTS, TERMS, REJECTS, STAGING})
+OURS: Final = frozenset({FACTS, TERMS, REJECTS, VIOLATIONS, STAGING})
 
 DATA: Final = "data"
 LOG: Final = "_delta_log"
@@ -63,6 +65,13 @@ REJECTS_COLUMNS: Final[Columns] = (
     ("column", "int"),
     ("reason", "string"),
     ("text", "string"),
+)
+# The rule, its variables by name with their terms, and the triples that its patterns match.
+VIOLATIONS_COLUMNS: Final[Columns] = (
+    ("rule", "string"),
+    ("names", "array<string>"),
+    ("terms", "array<long>"),
+    ("triples", "array<struct<s:long,p:long,o:long>>"),
 )
 # Columns whose minimum, maximum and null count go into the log: the index of the store.
 INDEXED: Final = ("s", "p", "o", "g", "id")

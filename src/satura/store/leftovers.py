@@ -17,7 +17,7 @@ from pathlib import Path
 
 from satura.errors import StoreError
 from satura.store import delta, layout, writer
-from satura.store.layout import FACTS, LOG, OURS, REJECTS, STAGING, TERMS
+from satura.store.layout import FACTS, LOG, OURS, REJECTS, STAGING, TERMS, VIOLATIONS
 from satura.store.store import Store
 
 
@@ -83,6 +83,7 @@ def remove_transaction(root: Path, txn: str) -> None:
         root / FACTS / layout.DATA / txn,
         root / TERMS / layout.DATA / txn,
         root / REJECTS / txn,
+        root / VIOLATIONS / txn,
         root / STAGING / txn,
     ):
         if directory.exists():
@@ -128,7 +129,7 @@ def _used(root: Path, live: frozenset[str]) -> frozenset[Path]:
     if live:  # terms that ran ahead are not set back now, so they must stay readable
         snapshots.append(delta.read_snapshot(root / TERMS))
     files = {snapshot.table / file.path for snapshot in snapshots for file in snapshot.files}
-    return frozenset(files | {root / name for name in store.info.rejects})
+    return frozenset(files | {root / name for name in store.info.beside})
 
 
 def _is_dead(root: Path, file: Path, live: frozenset[str]) -> bool:

@@ -80,7 +80,7 @@ class StoreInfo:
     terms_version: int
     terms: int  # distinct terms
     counts: Counts
-    rejects: Mapping[str, int]  # files of skipped input, below the store, and their sizes
+    beside: Mapping[str, int]  # files of skipped input and of violations, and their sizes
     bytes: int  # of the snapshot's data files; older ones on disk are not counted
     files: int
     extra: Mapping[str, Any]
@@ -212,10 +212,18 @@ class Store:
 
     def rejects(self, spark: SparkSession) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
-        for name, size in self.info.rejects.items():
+        return read_files(spark, self._beside(layout.REJECTS), layout.REJECTS_COLUMNS)
+
+    def violations(self, spark: SparkSession) -> DataFrame:
+        """Return what rules that conclude `false` found: `rule names terms triples`, in ids."""
+        return read_files(spark, self._beside(layout.VIOLATIONS), layout.VIOLATIONS_COLUMNS)
+
+    def _beside(self, directory: str) -> list[Path]:
+        """Return the files in a directory beside the tables that belong to the snapshot."""
+        wanted = {n: size for n, size in self.info.beside.items() if Path(n).parts[0] == directory}
+        for name, size in wanted.items():
             check_file(self.path / name, size)
-        files = [self.path / name for name in self.info.rejects]
-        return read_files(spark, files, layout.REJECTS_COLUMNS)
+        return [self.path / name for name in wanted]
 
     def decode(
         self,
@@ -333,7 +341,7 @@ def _info(root: Path, recorded: Mapping[str, Any], facts: Snapshot, terms: Snaps
             terms_version=terms.version,
             terms=terms.rows,
             counts=Counts(**recorded["counts"]),
-            rejects=recorded["rejects"],
+            beside=recorded["beside"],
             bytes=facts.size + terms.size,
             files=len(facts.files) + len(terms.files),
             extra=recorded["extra"],

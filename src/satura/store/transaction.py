@@ -24,6 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
+import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
@@ -108,6 +109,11 @@ class Transaction:
         """Where Parquet files of skipped input go."""
         return self.path / layout.REJECTS / self.id
 
+    @property
+    def violations_dir(self) -> Path:
+        """Where Parquet files of violations go."""
+        return self.path / layout.VIOLATIONS / self.id
+
     def facts_dir(self, kind: Kind) -> Path:
         """Where Parquet files of a kind go, in any depth; the columns are `KIND_COLUMNS`."""
         return self.path / FACTS / layout.DATA / self.id / kind
@@ -127,6 +133,10 @@ class Transaction:
     def write_rejects(self, frame: DataFrame) -> None:
         """Write input that was skipped."""
         _write(frame, self.rejects_dir, layout.REJECTS_COLUMNS, "write rejected input")
+
+    def write_violations(self, frame: DataFrame) -> None:
+        """Write what rules that conclude `false` found."""
+        _write(frame, self.violations_dir, layout.VIOLATIONS_COLUMNS, "write violations")
 
     def read_facts(self, spark: SparkSession, kind: Kind) -> DataFrame:
         """Return the rows of a kind written so far."""
@@ -160,21 +170,21 @@ class Transaction:
         with _writable(self.path):
             adds = {kind: self._facts_added(kind) for kind in KINDS}
             terms_adds = delta.add_actions(terms, self.terms_dir, TERMS_COLUMNS)
-            rejected = self._rejects_added()
+            beside = self._beside_added()
             _check_counts(metadata, adds)
             for kind in KINDS:
                 _drop_empty(self.facts_dir(kind), facts, adds[kind])
             _drop_empty(self.terms_dir, terms, terms_adds)
             facts_adds = [add for kind in KINDS for add in adds[kind]]
-            delta.sync([*(facts / add.path for add in facts_adds), *rejected])
+            delta.sync([*(facts / add.path for add in facts_adds), *beside])
             delta.sync(terms / add.path for add in terms_adds)
         recorded: dict[str, Any] = {"txn": self.id, "created": self.created}
         terms_version = delta.commit(
             terms, TERMS_COLUMNS, terms_adds, base=self._terms_base, metadata=recorded
         )
         recorded |= {"terms_version": terms_version} | record(metadata)
-        recorded["rejects"] = {
-            file.relative_to(self.path).as_posix(): file.stat().st_size for file in rejected
+        recorded["beside"] = {
+            file.relative_to(self.path).as_posix(): file.stat().st_size for file in beside
         }
         delta.commit(facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded)
 
@@ -212,11 +222,16 @@ class Transaction:
         table = self.path / FACTS
         return delta.add_actions(table, self.facts_dir(kind), KIND_COLUMNS[kind], kind=kind)
 
-    def _rejects_added(self) -> list[Path]:
-        table, columns = self.path / layout.REJECTS, layout.REJECTS_COLUMNS
-        adds = delta.add_actions(table, self.rejects_dir, columns)
-        _drop_empty(self.rejects_dir, table, adds)
-        return [table / add.path for add in adds]
+    def _beside_added(self) -> list[Path]:
+        found: list[Path] = []
+        for directory in (self.rejects_dir, self.violations_dir):
+            for file in layout.data_files(directory):
+                if pq.read_metadata(file).num_rows:
+                    found.append(file)
+                else:
+                    file.unlink()
+                    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+        return found
 
     def _landed(self) -> bool:
         """Say whether our commit to facts is in the log, whatever was raised after it."""

@@ -105,7 +105,7 @@ def _check_files(store: Store) -> _Finding:
     for table, file, _ in _files_of(store):
         check_file(table / file.path, file.size)
         count += 1
-    for name, size in store.info.rejects.items():
+    for name, size in store.info.beside.items():
         check_file(store.path / name, size)
         count += 1
     return f"{count} files, {store.info.bytes} bytes", None

@@ -1,0 +1,68 @@
+"""Violations as users read them: terms in the place of ids.
+
+The store keeps ids, because most violations are never looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from satura.jobs import collect_first, described
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from satura.kb import KnowledgeBase
+    from satura.store import Store
+    from satura.terms.ntriples import Term, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One solution of a rule that concludes `false`."""
+
+    rule: str
+    witnesses: tuple[tuple[str, Term], ...]
+    triples: tuple[Triple, ...]
+
+
+def decoded_violations(store: Store, frame: DataFrame) -> DataFrame:
+    """Return violations with terms: `rule`, and `witnesses` as a map from variable to term.
+
+    `frame` is what `Store.violations` returns.
+    """
+    spark = frame.sparkSession
+    keyed = frame.select("rule", "names", "terms").distinct()
+    flat = keyed.select("rule", "names", "terms", F.posexplode_outer("terms").alias("place", "id"))
+    texts = store.decode(spark, flat.select("id").distinct().withColumn("s", F.col("id")), ["s"])
+    texts = texts.select("id", F.col("s").alias("text"))
+    named = flat.join(texts, "id", "left")
+    pairs = F.struct(F.element_at("names", F.col("place") + 1).alias("key"), F.col("text"))
+    grouped = named.groupBy("rule", "names", "terms").agg(
+        F.collect_list(F.when(F.col("text").isNotNull(), pairs)).alias("pairs")
+    )
+    return grouped.select("rule", F.map_from_entries("pairs").alias("witnesses"))
+
+
+def shown_violations(kb: KnowledgeBase, limit: int) -> list[Violation]:
+    """Return violations with their triples, at most `limit`, in a fixed order."""
+    spark, store = kb.spark, kb.store
+    ordered = store.violations(spark).orderBy("rule", "terms")
+    with described(spark, "list violations"):
+        rows = collect_first(ordered, limit)
+        ids = {x for row in rows for x in row["terms"] or ()}
+        ids |= {x for row in rows for triple in row["triples"] or () for x in triple}
+        frame = spark.createDataFrame([(x, x) for x in sorted(ids)], "id long, s long")
+        decoded = store.decode(spark, frame, ["s"], size="small") if ids else frame
+        texts = {row["id"]: row["s"] for row in collect_first(decoded, len(ids) or 1)}
+    return [
+        Violation(
+            row["rule"],
+            tuple((n, texts[x]) for n, x in zip(row["names"], row["terms"], strict=True)),
+            tuple((texts[s], texts[p], texts[o]) for s, p, o in row["triples"] or ()),
+        )
+        for row in rows
+    ]
