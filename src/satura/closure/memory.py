@@ -139,7 +139,6 @@ def join_in_memory(
         schema = [f for f in found if closed.program.is_schema(f)]
         schema += [f for fact in found for f in feeds.of(fact)]
         if any(fact not in closed.schema for fact in schema):
-            done.conclusions.update(dict.fromkeys(((fact, "") for fact in schema), 1))
             done.again = True
             return done
         everything = found | {f for fact in found for f in derives.of(fact)}
