@@ -7,15 +7,24 @@ as any terms and literals by value, and that nothing is violated: a contradictio
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from satura.closure import whole
+from satura.closure.compiling import compile_rules
+from satura.closure.program import Program
 from satura.entailment import entails, find_inconsistency
 from satura.reference import close, is_rdf, violations
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
-from satura.terms.ntriples import Triple
+from satura.terms.ntriples import Term, Triple, is_literal
+from satura.vocab import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from tests.conformance.cases import EntailmentCase, owl2_rdf_based_cases, read_ignored
+from tests.conformance.together import close_batch, renamed
+from tests.laws.graphs import difference
+from tests.laws.test_closure import closed
 from tests.suites import require
 
 CASES = tuple(owl2_rdf_based_cases("owl2rl"))
@@ -59,3 +68,61 @@ def test_suite_is_whole() -> None:
     for name in ("owl2-rl", "owl2-rl-full"):
         unknown = read_ignored(f"owl2-rdf-based/{name}").keys() - named
         assert not unknown, f"ignored.toml names cases that do not exist: {unknown}"
+
+
+@cache
+def engine_of(name: str) -> Program:
+    return compile_rules(rules_of(name))
+
+
+@pytest.mark.parametrize("name", ["owl2-rl", "owl2-rl-full"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_closure_in_memory_is_the_reference(case: EntailmentCase, name: str) -> None:
+    expected = filter(is_rdf, closure_of(name, case.premise))
+    wrong = difference(expected, closed(engine_of(name), case.premise), f"{name}: {case.name}")
+    assert wrong is None, wrong
+
+
+def is_separable(closure: frozenset[Triple], common: frozenset[Triple]) -> bool:
+    """Say whether a case leaves the vocabulary and all literals to themselves.
+
+    What follows of a literal alone (its types, and which literals it equals) is the same for all.
+    """
+
+    def is_shared(term: Term) -> bool:
+        return renamed(term, 0) == term
+
+    for s, p, o in closure - common:
+        if is_shared(s) and not (is_literal(s) and is_shared(p) and is_shared(o)):
+            return False
+        if is_shared(s) and p not in (RDF_TYPE, OWL_SAME_AS, OWL_DIFFERENT_FROM):
+            return False
+        if p == OWL_SAME_AS and is_literal(o) and not is_literal(s):
+            return False
+    return True
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("memory", [None, 0], ids=["driver", "rounds"])
+def test_closure_on_spark_is_the_reference(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int | None
+) -> None:
+    """Close the cases that leave each other alone in one run."""
+    require("owl2-rdf-based/owl2rl")
+    if memory is not None:
+        monkeypatch.setattr(whole, "MEMORY_FACTS", memory)
+    common = closure_of("owl2-rl", frozenset())
+    graphs = {
+        case.name: case.premise
+        for case in CASES
+        if is_separable(closure_of("owl2-rl", case.premise), common)
+    }
+    assert len(graphs) > len(CASES) // 2
+    expected = {
+        name: frozenset(filter(is_rdf, closure_of("owl2-rl", premise)))
+        for name, premise in graphs.items()
+    }
+    found = close_batch(spark, tmp_path, rules_of("owl2-rl"), graphs, expected)
+    wrong = [difference(expected[name], found[name], name) for name in graphs]
+    faults = [fault for fault in wrong if fault]
+    assert not faults, f"{len(faults)} cases differ:\n" + "\n".join(faults[:3])

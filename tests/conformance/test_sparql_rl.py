@@ -5,9 +5,14 @@ Cases in `ignored.toml` use RDF 1.2 terms or forms the draft of August 2026 no l
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import pyoxigraph as ox
 import pytest
+from pyspark.sql import SparkSession
 
+import satura
 from satura.errors import SaturaError, UnsupportedError
 from satura.reference import close
 from satura.rules.model import RuleSet
@@ -69,3 +74,56 @@ def test_suite_is_whole() -> None:
         assert len(list(rules_cases(folder))) >= least
     unknown = set(read_ignored("sparql-rl")) - {case.name for case in CASES}
     assert not unknown, f"ignored.toml names cases that do not exist: {unknown}"
+
+
+EVALUATION = [case for case in CASES if case.kind == "RulesEvalTest"]
+HOME = "http://example/"
+"""Where the evaluation cases have their names."""
+
+
+def moved(text: str, number: int) -> str:
+    """Return text with its names in a name space of one case."""
+    return text.replace(f"<{HOME}", f"<{HOME}{number}/")
+
+
+@pytest.fixture(scope="module")
+def inferred_on_spark(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, frozenset[Triple]]:
+    """Close all evaluation cases in one run; the names of each are its own, rules included."""
+    directory = tmp_path_factory.mktemp("sparql-rl")
+    lines: list[str] = []
+    texts: dict[str, str] = {}
+    for number, case in enumerate(EVALUATION):
+        assert case.data
+        lines += [moved(f"{s} {p} {o} .\n", number) for s, p, o in read_graph(case.data)]
+        text = moved(case.rules.read_text("utf-8"), number)
+        texts.setdefault(text, f"{number}.srl")
+    (directory / "data.nt").write_text("".join(lines), encoding="utf-8")
+    for text, name in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    imports = "".join(f"IMPORTS <{(directory / name).as_uri()}>\n" for name in texts.values())
+    (directory / "all.srl").write_text(imports, encoding="utf-8")
+    kb = satura.materialize(
+        spark, directory / "data.nt", rules=directory / "all.srl", store=directory / "store"
+    )
+    found: dict[str, set[Triple]] = {case.name: set() for case in EVALUATION}
+    for row in kb.inferred().collect():
+        text = f"{row['s']} {row['p']} {row['o']}"
+        number = re.search(rf"<{HOME}(\d+)/", text)
+        assert number, f"{text} belongs to no case"
+        s, p, o = (
+            row[place].replace(f"<{HOME}{number[1]}/", f"<{HOME}") for place in ("s", "p", "o")
+        )
+        found[EVALUATION[int(number[1])].name].add((s, p, o))
+    return {name: frozenset(triples) for name, triples in found.items()}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", EVALUATION, ids=lambda case: case.name)
+def test_evaluation_on_spark(
+    case: RulesCase, inferred_on_spark: Mapping[str, frozenset[Triple]]
+) -> None:
+    assert case.result
+    found = canonicalized(inferred_on_spark[case.name])
+    assert found == canonicalized(read_graph(case.result))

@@ -69,18 +69,25 @@ def close_together(
         else:
             kb = _run(spark, directory / f"alone-{len(found)}", rules, graph)
             found[name] = frozenset((unscoped(s), p, unscoped(o)) for s, p, o in _rows(kb))
+    expected = {name: reference(graphs[name]) for name in batch}
+    return found | close_batch(spark, directory, rules, {n: graphs[n] for n in batch}, expected)
+
+
+def close_batch(
+    spark: SparkSession, directory: Path, rules: RuleSet, graphs: Mapping[str, Graph],
+    expected: Mapping[str, Graph],
+) -> dict[str, Graph]:  # fmt: skip
+    """Return the closures of graphs that leave each other alone, in one run."""
     everything = frozenset(
         (renamed(s, n), renamed(p, n), renamed(o, n))
-        for n, name in enumerate(batch)
-        for s, p, o in graphs[name]
+        for n, graph in enumerate(graphs.values())
+        for s, p, o in graph
     )
     kb = _run(spark, directory / "batch", rules, everything)
-    return found | _told_apart(kb, batch, reference, graphs)
+    return _told_apart(kb, expected)
 
 
-def _told_apart(
-    kb: KnowledgeBase, batch: list[str], reference: Reference, graphs: Mapping[str, Graph]
-) -> dict[str, Graph]:
+def _told_apart(kb: KnowledgeBase, expected: Mapping[str, Graph]) -> dict[str, Graph]:
     own: dict[int, set[Triple]] = defaultdict(set)
     shared: set[Triple] = set()
     for row in _rows(kb):
@@ -88,11 +95,10 @@ def _told_apart(
         owners = {case for case in cases if case is not None}
         assert len(owners) < 2, f"two cases met in {row}"
         (own[owners.pop()] if owners else shared).add(terms)
-    expected = {name: reference(graphs[name]) for name in batch}
     # What is about shared terms alone cannot be told apart; it must be what all cases say of them.
     about = {t for graph in expected.values() for t in graph if all(renamed(x, 0) == x for x in t)}
     assert shared == about
-    return {name: frozenset(own[n] | (shared & expected[name])) for n, name in enumerate(batch)}
+    return {name: frozenset(own[n] | (shared & expected[name])) for n, name in enumerate(expected)}
 
 
 def _run(spark: SparkSession, directory: Path, rules: RuleSet, graph: Graph) -> KnowledgeBase:
