@@ -75,7 +75,7 @@ def draw(result: Path) -> Path:
         draw_panel(axes, panel)
     machine = content["machine"]
     grid[-1, 0].set_xlabel(
-        "seconds from text to written closure, and peak memory\n"
+        f"seconds from text to closure under {content['settings']['rules']}, and peak memory\n"
         f"{machine['cpus']} x {machine['cpu']}, {machine['memory_gib']} GiB, {content['date']}",
         fontsize=8,
     )

@@ -10,8 +10,8 @@ are written. Conditions over RDF lists become recursive predicates over `rdf:fir
 - in a rule set with rules of three and more patterns, patterns of the vocabulary of RDFS and OWL
   read relations of their own (`view_…`), and where several in one rule speak of the ontology they
   are joined first (`setup_…`). Without either, Nemo starts many of these joins from the data and
-  one university under OWL 2 RL takes it longer than the benchmark's limit. Under RDFS it is a little
-  faster without;
+  one university under OWL 2 RL takes it longer than the benchmark's limit. Under RDFS it is
+  a little faster without;
 - a list has to end in `rdf:nil` (`ended`), as it does for Satura. Cells in a cycle are the one
   case that differs: Satura enters no cell twice, recursion may.
 

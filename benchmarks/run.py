@@ -63,6 +63,7 @@ class Session:
     """One run of the harness: its settings, what was measured, and who dropped out and why."""
 
     settings: argparse.Namespace
+    suite: str = ""  # the name of the rules, which tells apart what is kept
     rules: dict[str, str] = field(default_factory=dict)  # what each system takes as its rules
     runs: list[results.Run] = field(default_factory=list)
     dropped: dict[tuple[str, str], str] = field(default_factory=dict)  # family and system -> why
@@ -113,12 +114,13 @@ def run_once(session: Session, system: System, load: Workload, repetition: int) 
     where = {"workload": load.name, "triples": load.triples, "system": system.name}
     if reason := session.reason_to_skip(system, load):
         return results.Run(**where, repetition=repetition, status="skipped", reason=reason)
-    output = WORK / "output" / f"{load.name}-{system.name}"
+    kept = "-".join(filter(None, [load.name, session.suite, system.name]))
+    output = WORK / "output" / kept
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     before = os.getloadavg()[0]
     limit = session.settings.time_limit
-    log = WORK / f"{load.name}-{system.name}.log"
+    log = WORK / f"{kept}.log"
     outcome = measure.run(
         command_of(
             system,
@@ -242,7 +244,7 @@ def run_suite(options: argparse.Namespace, suite: Suite) -> Path:
     systems = [SYSTEMS[name] for name in suite.systems]
     rules = {name: suites.rules_for(name, suite.rules, WORK) for name in suite.systems}
     loads = loads_of(options, suite)
-    session = Session(options, rules)
+    session = Session(options, suite.rules, rules)
     run_all(session, loads, systems)
     described = machine.describe()
     found = machine.versions([*(system.package for system in systems), "deltalake", "rdflib"])
