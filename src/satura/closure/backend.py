@@ -242,6 +242,14 @@ class SparkBackend:
         self.dictionary.add(self.scratch.read([terms], "id long, term string"))
         return again
 
+    def conclusions_frame(self, equality: Equality) -> DataFrame | None:
+        """Return what joins conclude, about representatives, as it came: duplicates and all."""
+        names = [*self.preliminary, *self.concluded]
+        if not names:
+            return None
+        frame = self.scratch.read(names, CONCLUSION).select(*PLACES)
+        return rewrite(self.spark, frame, equality)
+
     def joined(self, equality: Equality) -> DataFrame | None:
         """Return what joins conclude: s, p, o, and in `joins` how many times."""
         names = [*self.preliminary, *self.concluded]

@@ -19,9 +19,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.consequences import Forms, Table
+from satura.closure.consequences import Concluders, Forms, Table
 from satura.closure.program import TYPE, Fact, Program
 from satura.closure.specialize import Form, O, P, S
+from satura.closure.tally import Labels, Tally
 from satura.errors import LimitError
 
 MAX_BROADCAST_ROWS: Final = 4_000_000
@@ -77,14 +78,19 @@ class Roots:
     replaced: DataFrame | None = None
 
 
-def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table) -> DataFrame:
+def derive(
+    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table, tally: Tally | None = None
+) -> DataFrame:
     """Return (s, p, o, support, joins, asserted) for every fact that something else entails.
 
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
     """
     given = asserted.select(*PLACES)
     everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
-    parts = [_weighed(conclude(spark, everyone, table), "weight")]
+    conclusions = conclude(spark, everyone, table, tally)
+    if tally is not None:
+        conclusions = tally.watch(conclusions.where("s >= 0 and p >= 0"))
+    parts = [_weighed(conclusions, "weight")]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
     if roots.schema:
         parts.append(_weighed(facts_frame(spark, roots.schema), "weight"))
@@ -156,24 +162,47 @@ def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
     return facts.where(F.col("p").isin(sorted(predicates)))
 
 
-def conclude(spark: SparkSession, roots: DataFrame, table: Table) -> DataFrame:
-    """Return the conclusions of every root, duplicates included."""
-    frames = [
-        _join(spark, roots, {(): table.any}, []),
-        _join(spark, roots, {(p,): f for p, f in table.predicate.items()}, ["p"]),
-        _join(spark, roots, table.object, ["p", "o"]),
-        _join(spark, roots, table.subject, ["p", "s"]),
-        _join(spark, roots.where("s = o"), {(p,): f for p, f in table.loop.items()}, ["p"]),
+def conclude(
+    spark: SparkSession, roots: DataFrame, table: Table, tally: Tally | None = None
+) -> DataFrame:
+    """Return the conclusions of every root, duplicates included.
+
+    With a `tally` there is a column `rule`, the number of the rule that concludes.
+    """
+    looped = roots.where("s = o")
+    rules = Concluders() if tally is None else tally.rules
+    levels: list[tuple[DataFrame, Rows, list[str], Labels]] = [
+        (roots, {(): table.any}, [], {(): rules.any}),
+        (roots, _keyed(table.predicate), ["p"], _keyed(rules.predicate)),
+        (roots, table.object, ["p", "o"], rules.object),
+        (roots, table.subject, ["p", "s"], rules.subject),
+        (looped, _keyed(table.loop), ["p"], _keyed(rules.loop)),
     ]
+    frames = [_join(spark, *level, tally) for level in levels]
     found = [frame for frame in frames if frame is not None]
     if not found:
-        return facts_frame(spark, [])
+        nothing = facts_frame(spark, [])
+        return nothing if tally is None else nothing.withColumn("rule", F.lit(-1))
     return reduce(DataFrame.unionByName, found)
 
 
-def _join(spark: SparkSession, roots: DataFrame, rows: Rows, keys: list[str]) -> DataFrame | None:
+def _keyed(rows: Mapping[int, Any]) -> dict[Any, Any]:
+    return {(p,): row for p, row in rows.items()}
+
+
+def _join(
+    spark: SparkSession,
+    roots: DataFrame,
+    rows: Rows,
+    keys: list[str],
+    labels: Labels,
+    tally: Tally | None,
+) -> DataFrame | None:
     """Join roots with the rows whose key they have and evaluate the forms."""
     forms = _form_rows(rows, keys)
+    if tally is not None:
+        numbers = [tally.number(rule) for key in rows for rule in labels[key]]
+        forms = forms.append_column("rule", pa.array(numbers, pa.int32()))
     if forms.num_rows == 0:
         return None
     right = spark.createDataFrame(forms)
@@ -186,7 +215,8 @@ def _join(spark: SparkSession, roots: DataFrame, rows: Rows, keys: list[str]) ->
         if len(predicates) <= MAX_LISTED:
             roots = roots.where(F.col("p").isin(sorted(predicates)))  # pushed down to the files
         joined = roots.join(right, on=[roots[key] == right[f"key_{key}"] for key in keys])
-    return joined.select(*(_slot(name).alias(name) for name in ("s", "p", "o")))
+    rule = [] if tally is None else ["rule"]
+    return joined.select(*(_slot(name).alias(name) for name in PLACES), *rule)
 
 
 def _form_rows(rows: Rows, keys: list[str]) -> pa.Table:

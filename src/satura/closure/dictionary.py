@@ -7,7 +7,7 @@ judged by the same evaluator the reference uses.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -82,12 +82,18 @@ class Dictionary:
             facts += apply_term_rule(rule, satisfying(rule, {**named, **program.names}))
         return facts
 
-    def literal_facts(self, closed: Closed, relevance: Relevance) -> DataFrame | None:
+    def literal_facts(
+        self,
+        closed: Closed,
+        relevance: Relevance,
+        *,
+        skip: Callable[[LiteralRule], bool] = lambda _: False,
+    ) -> DataFrame | None:
         """Return what the rules about single literals conclude, as far as others can use it."""
         jobs = [
             (rule, binding)
             for rule in closed.program.literal_rules
-            if len(rule.variables) == 1 and not rule.rule.rule.false
+            if len(rule.variables) == 1 and not rule.rule.rule.false and not skip(rule)
             for binding in wanted_bindings(rule, closed, self.texts, relevance.may_be)
         ]
         if not jobs:

@@ -7,7 +7,7 @@ the commonest fault of data.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,7 @@ from satura.closure.schema import ground
 from satura.closure.shapes import Shape
 from satura.closure.specialize import O, named_shapes
 from satura.closure.whole import Saturated
-from satura.rules.expression import Call, conjuncts
+from satura.rules.expression import Call, Expression, conjuncts
 from satura.rules.model import Filter, Rule, Variable
 from satura.rules.scope import named_variables
 
@@ -79,7 +79,7 @@ def _solutions(
     backend = saturated.backend
     run = Run(backend, saturated.closed, saturated.equality, relevance)
     table = relevance.restrict(saturated.closed.consequences.derives)
-    roots = _roots(saturated, relevance)
+    roots = _roots(saturated, relevance, shapes)
     if literals_only:
         facts = _about_literals(saturated, roots, table)
         run.table = Table((), {}, {}, {}, {})
@@ -129,17 +129,48 @@ def _in_memory(saturated: Saturated, run: Run, shapes: Sequence[Shape]) -> list[
     return [saturated.spark.createDataFrame(sorted(rows), SCHEMA)] if rows else []
 
 
-def _roots(saturated: Saturated, relevance: Relevance) -> DataFrame:
+def _roots(saturated: Saturated, relevance: Relevance, shapes: Sequence[Shape]) -> DataFrame:
     """Return everything that facts follow from, literals as subjects included."""
     spark, backend, equality = saturated.spark, saturated.backend, saturated.equality
     roots = backend.roots(equality).unionByName(facts_frame(spark, saturated.roots()))
-    joined = backend.joined(equality)
+    joined = backend.conclusions_frame(equality)
     if joined is not None:
-        roots = roots.unionByName(joined.select(*PLACES))
-    about = backend.dictionary.literal_facts(saturated.closed, relevance)
+        roots = roots.unionByName(joined)
+    about = backend.dictionary.literal_facts(
+        saturated.closed, relevance, skip=lambda rule: all(_rules_out(rule, x) for x in shapes)
+    )
     if about is not None:
         roots = roots.unionByName(rewrite(spark, about, equality))
     return roots
+
+
+def _rules_out(rule: LiteralRule, shape: Shape) -> bool:
+    """Say whether what a rule about literals concludes fails the conditions of a shape.
+
+    That a literal is of the datatypes it belongs to violates nothing that asks for one to which it
+    does not belong; and there are as many such facts as literals times datatypes.
+    """
+    if len(shape.body) != 1 or len(rule.rule.head) != 1:
+        return False
+    names = dict(zip(rule.rule.head[0], shape.body[0], strict=True))
+    wanted = {
+        part for x in shape.conditions if isinstance(x, Filter) for part in conjuncts(x.expression)
+    }
+    given = [
+        part
+        for x in rule.rule.conditions
+        if isinstance(x, Filter)
+        for part in conjuncts(x.expression)
+    ]
+    return any(Call("!", (_renamed(part, names),)) in wanted for part in given)
+
+
+def _renamed(expression: Expression, names: Mapping[Slot, Slot]) -> Expression:
+    if isinstance(expression, Variable):
+        return Variable(str(names.get(expression.name, expression.name)))
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(_renamed(x, names) for x in expression.arguments))
+    return expression
 
 
 def _about_literals(saturated: Saturated, roots: DataFrame, table: Table) -> DataFrame:

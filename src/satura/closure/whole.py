@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.backend import MEMORY_FACTS, SparkBackend
-from satura.closure.derive import Roots, derive, roots_of_pass
+from satura.closure.derive import Roots, derive
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
 from satura.closure.program import SAME_AS, Fact, Program
@@ -22,7 +22,7 @@ from satura.closure.saturate import Closed, Progress, saturate
 from satura.closure.schema import fill
 from satura.closure.scratch import Scratch
 from satura.closure.specialize import Form
-from satura.closure.tally import tally
+from satura.closure.tally import Tally
 from satura.jobs import collect_first
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Saturated:
     blank: frozenset[int]
     rounds: int
     passes: int
+    tally: Tally
 
     @property
     def schema(self) -> list[Fact]:
@@ -65,18 +66,19 @@ class Saturated:
     def derive(self) -> DataFrame:
         """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
         asserted, roots = self._given()
-        table = self.closed.consequences.derives.without_predicates(self.blank)
-        return derive(self.spark, asserted, roots, table)
+        table = self.closed.consequences.derives
+        if self.blank:
+            # Forms and the rules they are from no longer match one to one; nothing is counted.
+            return derive(self.spark, asserted, roots, table.without_predicates(self.blank))
+        return derive(self.spark, asserted, roots, table, self.tally)
 
     def derivations(self) -> dict[str, int]:
         """Return how often each rule, joined or not, has concluded a triple, asserted too or not.
 
+        Linear rules are counted when what `derive` returns is written.
         Rules between schema and schema are not counted: the driver closes them at once.
         """
-        asserted, roots = self._given()
-        made = self.closed.consequences
-        frames = roots_of_pass(self.spark, asserted, roots, made.derives)
-        counts = Counter(tally(self.spark, frames, made, self.blank))
+        counts = Counter(self.tally.counts())
         counts.update(self.backend.conclusions())
         return dict(counts.most_common())
 
@@ -134,7 +136,14 @@ def close(
     done = saturate(program, backend, dictionary.term_facts(program), dictionary.texts)
     blank = _blank_predicates(done.closed, done.equality, dictionary, program.names)
     return Saturated(
-        spark, backend, done.closed, done.equality, blank, progress.rounds, done.passes
+        spark,
+        backend,
+        done.closed,
+        done.equality,
+        blank,
+        progress.rounds,
+        done.passes,
+        Tally(done.closed.consequences.rules),
     )
 
 
