@@ -7,9 +7,10 @@ are written. Conditions over RDF lists become recursive predicates over `rdf:fir
 - `SOME` is `member(list, m)` and `PAIR` is `pair(list, a, b)`, a before b;
 - `EVERY` and `CHAIN` get a predicate for each rule, which grows from the end of the list to its
   head, and only along lists that the rule's own patterns reach (`…_cell`);
-- where two or more patterns of a rule speak of the ontology, they get a predicate of their own
-  (`setup_…`): given the whole body, Nemo starts some of these joins from the data, and one
-  university takes it over ten minutes;
+- in rules of three and more patterns, those of the vocabulary of RDFS and OWL read a relation of
+  their own (`view_…`), and where several speak of the ontology they are joined first (`setup_…`).
+  Without either, Nemo starts some of these joins from the data and one university takes it longer
+  than ten minutes;
 - a list has to end in `rdf:nil` (`ended`), as it does for Satura. Cells in a cycle are the one
   case that differs: Satura enters no cell twice, recursion may.
 
@@ -45,9 +46,11 @@ from satura.rules.model import (
 )
 from satura.rules.reader import load_rules
 from satura.rules.scope import local_variables, named_variables, occurring_in
-from satura.vocab import RDF_TYPE
+from satura.vocab import OWL, RDF_TYPE, RDFS
 
 TRIPLE = "triple"
+VOCABULARIES = (RDFS, OWL)
+MANY = 3
 ENDED = (
     f"ended({NIL}) .",
     f"ended(?l) :- {TRIPLE}(?l, {FIRST}, ?m), {TRIPLE}(?l, {REST}, ?r), ended(?r) .",
@@ -81,6 +84,7 @@ class Written:
 
     body: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
+    views: dict[str, str] = field(default_factory=dict)
 
 
 def atom(pattern: Atom) -> str:
@@ -169,17 +173,17 @@ def chain(name: str) -> Iterator[str]:
     yield from steps(name, "?property", "?list, ?from, ?to)", (last, longer))
 
 
-def write_rule(rule: Rule) -> list[str]:
-    """Write one rule: its own predicates first, then the rule itself."""
+def write_rule(rule: Rule, views: dict[str, str]) -> list[str]:
+    """Write one rule: its own predicates first, then the rule itself; add the views it reads."""
     if rule.data or rule.once:
         raise NotExpressibleError(rule.id)
-    written = Written()
+    written = Written(views=views)
     setup = setup_of(rule)
     for number, element in enumerate(rule.body):
         if number not in setup:
             write_element(element, rule, number, written)
     if setup:
-        first = Written()
+        first = Written(views=views)
         for number in setup:
             write_element(rule.body[number], rule, number, first)
         bound = frozenset[Variable]().union(*(occurring_in(rule.body[n]) for n in setup))
@@ -214,9 +218,21 @@ def setup_of(rule: Rule) -> list[int]:
 def is_schema(element: BodyElement) -> bool:
     """Say whether an element speaks of classes and properties, not of their instances."""
     if isinstance(element, Atom):
-        constant = isinstance(element.p, str)
-        return constant and (element.p != RDF_TYPE or isinstance(element.o, str))
+        named = element.o if element.p == RDF_TYPE else element.p
+        return isinstance(named, str) and named[1:].startswith(VOCABULARIES)
     return isinstance(element, Member | Pair)
+
+
+def view(pattern: Atom, views: dict[str, str]) -> str:
+    """Write a pattern of the ontology as an atom of a relation of its own, noting its rule."""
+    typed = pattern.p == RDF_TYPE
+    named = str(pattern.o if typed else pattern.p)
+    name = f"view_{named[1:-1].rpartition('#')[2]}"
+    slots = (pattern.s,) if typed else (pattern.s, pattern.o)
+    general = (Variable("s"),) if typed else (Variable("s"), Variable("o"))
+    source = Atom(Variable("s"), pattern.p, pattern.o if typed else Variable("o"))
+    views[name] = f"{call(name, general)} :- {atom(source)} ."
+    return call(name, slots)
 
 
 def name_of(rule: Rule) -> str:
@@ -227,7 +243,8 @@ def name_of(rule: Rule) -> str:
 def write_element(element: BodyElement, rule: Rule, number: int, written: Written) -> None:
     """Write one element of a body."""
     if isinstance(element, Atom):
-        written.body.append(atom(element))
+        apart = len(rule.atoms) >= MANY and is_schema(element)
+        written.body.append(view(element, written.views) if apart else atom(element))
     elif isinstance(element, Filter):
         written.body += map(condition, conjuncts(element.expression))
     elif isinstance(element, ListCondition):
@@ -243,13 +260,14 @@ def write_rules(rules: RuleSet) -> Program:
     lines += ENDED + MEMBER if kinds & {Member, Pair} else ()
     lines += PAIR if Pair in kinds else ()
     left_out = []
+    views: dict[str, str] = {}
     for rule in rules:
         try:
-            lines += write_rule(rule)
+            lines += write_rule(rule, views)
         except NotExpressibleError:
             left_out.append(rule.id)
     false = any(rule.false and rule.id not in left_out for rule in rules)
-    return Program(tuple(lines), tuple(left_out), false)
+    return Program((*views.values(), *lines), tuple(left_out), false)
 
 
 def text_of(rules: RuleSet) -> str:

@@ -16,8 +16,18 @@ ROOT = Path(__file__).resolve().parent.parent
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 
-def table(results: Sequence[tuple[str, dict[str, Any]]]) -> str:
-    """Return the summaries of named results as a Markdown table, with where and when measured."""
+NAMES = {
+    "rdfs": "RDFS",
+    "owl2-rl": "OWL 2 RL",
+    "transitive": "One rule, transitivity",
+    "program": "A program of rules, [university.srl](examples/university.srl)",
+}
+
+Named = tuple[str, dict[str, Any]]
+
+
+def table(results: Sequence[Named]) -> str:
+    """Return the summaries of named results, a Markdown table per rule set, and where measured."""
     _, last = results[-1]
     machine = last["machine"]
     files = ", ".join(
@@ -28,18 +38,29 @@ def table(results: Sequence[tuple[str, dict[str, Any]]]) -> str:
         f"Measured on {last['date'][:10]} with {machine['cpus']} cores and "
         f"{machine['memory_gib']} GiB, at commit {last['commit']}. From N-Triples text to written "
         f"closure, start of the process included; ratios are within one run. All figures: {files}.",
-        "",
-        "| triples | system | version | seconds | times Satura | peak MiB | closure |",
-        "| ---: | --- | --- | ---: | ---: | ---: | ---: |",
     ]
-    lines += [row_of(row, result["versions"]) for _, result in results for row in result["summary"]]
+    groups: dict[str, list[Named]] = {}
+    for named in results:
+        groups.setdefault(named[1]["settings"]["rules"], []).append(named)
+    for rules, group in groups.items():
+        lines += ["", f"{NAMES.get(rules, rules)}:", "", *table_of(group)]
     return "\n".join(lines)
+
+
+def table_of(results: Sequence[Named]) -> list[str]:
+    """Return the table of the results under one rule set."""
+    return [
+        "| workload | triples | system | version | seconds | times Satura | peak MiB | closure |",
+        "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |",
+        *(row_of(row, result["versions"]) for _, result in results for row in result["summary"]),
+    ]
 
 
 def row_of(row: dict[str, Any], versions: dict[str, str]) -> str:
     """Return one line of the table."""
     package = "nemo-python" if row["system"] == "nemo" else row["system"]
     cells = [
+        row["workload"],
         f"{row['triples']:,}",
         row["system"],
         versions.get(package, ""),

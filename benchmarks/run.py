@@ -24,8 +24,11 @@ import closure_size
 import machine
 import measure
 import results
+import suites
 import workload
 from closure_size import ClosureSize, satura_python
+from shapes import SHAPES
+from suites import Suite
 from workload import Workload
 
 HERE = Path(__file__).resolve().parent
@@ -60,13 +63,14 @@ class Session:
     """One run of the harness: its settings, what was measured, and who dropped out and why."""
 
     settings: argparse.Namespace
+    rules: dict[str, str] = field(default_factory=dict)  # what each system takes as its rules
     runs: list[results.Run] = field(default_factory=list)
-    dropped: dict[str, str] = field(default_factory=dict)
+    dropped: dict[tuple[str, str], str] = field(default_factory=dict)  # family and system -> why
 
     def reason_to_skip(self, system: System, load: Workload) -> str:
         """Return why a system does not run at a size, or nothing."""
-        if system.name in self.dropped:
-            return f"not run: {self.dropped[system.name]}"
+        if why := self.dropped.get((load.family, system.name)):
+            return f"not run: {why}"
         limit = None if self.settings.all_sizes else system.max_triples
         if limit is not None and load.triples > limit:
             return f"not run: over {results.grouped(limit)} triples (see --all-sizes)"
@@ -88,11 +92,11 @@ def explain(outcome: measure.Measurement, limit: float) -> str:
     return f"failed with exit code {outcome.exit_code}" if outcome.status == "failed" else ""
 
 
-def command_of(system: System, load: Workload, output: Path, heap: str) -> list[str]:
+def command_of(system: System, load: Workload, output: Path, *, rules: str, heap: str) -> list[str]:
     """Return the command of a system. `-P` keeps `systems/` off the path: names clash there."""
     script = HERE / "systems" / f"{system.name}.py"
     python = satura_python() if system.name == results.BASELINE else sys.executable
-    command = [python, "-P", str(script), str(load.path), str(output), "--rules", "rdfs"]
+    command = [python, "-P", str(script), str(load.path), str(output), "--rules", rules]
     return [*command, "--heap", heap] if system.name == results.BASELINE else command
 
 
@@ -116,7 +120,13 @@ def run_once(session: Session, system: System, load: Workload, repetition: int) 
     limit = session.settings.time_limit
     log = WORK / f"{load.name}-{system.name}.log"
     outcome = measure.run(
-        command_of(system, load, output, session.settings.heap),
+        command_of(
+            system,
+            load,
+            output,
+            rules=session.rules[system.name],
+            heap=session.settings.heap,
+        ),
         log=log,
         limit=limit,
         environment=closure_size.environment(),
@@ -125,7 +135,7 @@ def run_once(session: Session, system: System, load: Workload, repetition: int) 
     if not reason:
         size, reason = count(system, output)
     if reason:
-        session.dropped[system.name] = f"{reason} at {load.name}"
+        session.dropped[load.family, system.name] = f"{reason} at {load.name}"
         tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-8:]
         print("\n".join([f"{system.name} on {load.name}: {reason}", *tail]), file=sys.stderr)
     if not session.settings.keep:
@@ -166,14 +176,25 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
         help="sizes to generate and run (default 10,100)",
     )
     parser.add_argument(
+        "--workload",
+        type=lambda text: text.split(","),
+        metavar="NAME,NAME",
+        help=f"some of {', '.join(suites.WORKLOADS)} (default: everything, see README.md)",
+    )
+    parser.add_argument(
+        "--rules", choices=sorted(suites.SYSTEMS_OF), help="default: those of the workload"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="part of the full size of graphs and hierarchy"
+    )
+    parser.add_argument(
         "--input", type=Path, action="append", help="use this N-Triples file, generate nothing"
     )
     parser.add_argument(
         "--systems",
         type=lambda text: text.split(","),
-        default=list(SYSTEMS),
         metavar="NAME,NAME",
-        help=f"default {','.join(SYSTEMS)}",
+        help=f"some of {', '.join(SYSTEMS)} (default: all that can run the rules)",
     )
     parser.add_argument("--repeat", type=int, default=1, help="repetitions (median reported)")
     parser.add_argument("--time-limit", type=float, default=600.0, help="seconds, per process")
@@ -182,34 +203,46 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--keep", action="store_true", help="keep the closures in .bench/output")
     parser.add_argument("--results", type=Path, default=HERE / "results")
     options = parser.parse_args(arguments)
-    for name in options.systems:
+    for name in options.systems or ():
         if name not in SYSTEMS:
             parser.error(f"no system `{name}`; there are {', '.join(SYSTEMS)}")
+    for name in options.workload or ():
+        if name not in suites.WORKLOADS:
+            parser.error(f"no workload `{name}`; there are {', '.join(suites.WORKLOADS)}")
     if options.repeat < 1:
         parser.error("`--repeat` has to be at least 1")
     return options
 
 
-def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+def settings_of(options: argparse.Namespace, rules: str) -> dict[str, Any]:
     """Return the settings that shape a result, for the result file."""
     return {
-        "rules": "rdfs",
+        "rules": rules,
         "repeat": options.repeat,
         "time_limit_seconds": options.time_limit,
         "satura_heap": options.heap,
     }
 
 
-def main() -> None:
-    """Run what the command line asks for, write the result, print the table."""
-    options = parse_arguments()
-    WORK.mkdir(exist_ok=True)
-    systems = [SYSTEMS[name] for name in options.systems]
+def loads_of(options: argparse.Namespace, suite: Suite) -> list[Workload]:
+    """Return the inputs of a suite, generating those that are not there yet."""
     if options.input:
-        loads = [workload.inspect(path.stem, path.resolve()) for path in options.input]
-    else:
-        loads = [workload.university(count, WORK / "data") for count in options.universities]
-    session = Session(options)
+        return [workload.inspect(path.stem, path.resolve()) for path in options.input]
+    loads = []
+    for name in suite.workloads:
+        if name in SHAPES:
+            loads.append(workload.shaped(SHAPES[name], options.scale, WORK / "data"))
+        else:
+            loads += [workload.university(count, WORK / "data") for count in options.universities]
+    return loads
+
+
+def run_suite(options: argparse.Namespace, suite: Suite) -> Path:
+    """Run one suite, write its result and chart, print its table."""
+    systems = [SYSTEMS[name] for name in suite.systems]
+    rules = {name: suites.rules_for(name, suite.rules, WORK) for name in suite.systems}
+    loads = loads_of(options, suite)
+    session = Session(options, rules)
     run_all(session, loads, systems)
     described = machine.describe()
     found = machine.versions([*(system.package for system in systems), "deltalake", "rdflib"])
@@ -219,7 +252,7 @@ def main() -> None:
         commit=machine.commit(),
         machine=described,
         versions={"satura": machine.satura_version(), **found},
-        settings=settings_of(options),
+        settings=settings_of(options, suite.rules),
         workloads=[
             {
                 "name": load.name,
@@ -230,12 +263,23 @@ def main() -> None:
             for load in loads
         ],
     )
-    path = results.write(content, options.results, machine.kind(described))
-    print(results.table(results.summaries_of(content)))
+    label = f"{machine.kind(described)}-{'input-' + suite.rules if options.input else suite.label}"
+    path = results.write(content, options.results, label)
+    print(f"{suite.rules}\n\n{results.table(results.summaries_of(content))}")
     from chart import draw  # noqa: PLC0415  (not loaded while measuring)
 
     draw(path)
-    print(f"\nresult and chart: {options.results.name}/{path.name}, .svg")
+    print(f"\nresult and chart: {options.results.name}/{path.name}, .svg\n", flush=True)
+    return path
+
+
+def main() -> None:
+    """Run what the command line asks for, one result file per suite."""
+    options = parse_arguments()
+    WORK.mkdir(exist_ok=True)
+    default = "rdfs" if options.input else None
+    for suite in suites.plan(options.workload, options.rules or default, options.systems):
+        run_suite(options, suite)
 
 
 if __name__ == "__main__":

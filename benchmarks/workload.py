@@ -17,6 +17,7 @@ from typing import Any
 import pyoxigraph
 
 from closure_size import environment, satura_python
+from shapes import Shape
 
 SEED = 0
 BLOCK = 1 << 22
@@ -36,9 +37,11 @@ class Workload:
     triples: int
     size_bytes: int
     sha256: str
+    family: str = ""
+    """What it shares with other sizes: who fails at one is left out at larger ones."""
 
 
-def inspect(name: str, path: Path) -> Workload:
+def inspect(name: str, path: Path, family: str = "") -> Workload:
     """Count and fingerprint a file; reading it also brings it into the page cache for all."""
     digest = hashlib.sha256()
     lines = size = 0
@@ -47,7 +50,7 @@ def inspect(name: str, path: Path) -> Workload:
             digest.update(block)
             lines += block.count(b"\n")
             size += len(block)
-    return Workload(name, path, lines, size, digest.hexdigest())
+    return Workload(name, path, lines, size, digest.hexdigest(), family)
 
 
 def convert(path: Path) -> Iterator[pyoxigraph.Triple]:
@@ -107,4 +110,17 @@ def university(universities: int, folder: Path) -> Workload:
         )
         assemble(parts, target)
         shutil.rmtree(parts)
-    return inspect(f"university-{universities}", target)
+    return inspect(f"university-{universities}", target, "university")
+
+
+def shaped(shape: Shape, scale: float, folder: Path) -> Workload:
+    """Return a graph or hierarchy at a part of its full size, writing it when it is not there."""
+    size = max(2, round(shape.size * scale))
+    target = folder / f"{shape.name}-{size}.nt"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        with partial.open("w", encoding="ascii") as sink:
+            sink.writelines(shape.lines(size))
+        partial.rename(target)
+    return inspect(f"{shape.name}-{size}", target, shape.name)

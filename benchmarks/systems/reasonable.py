@@ -28,6 +28,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--rules", choices=["rdfs"], default="rdfs")
+    parser.add_argument("--rules", choices=["rdfs", "owl2-rl"], default="owl2-rl")
     arguments = parser.parse_args()
     close(arguments.source, arguments.output)

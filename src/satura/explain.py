@@ -73,8 +73,8 @@ def explain(kb: KnowledgeBase, triple: Triple) -> Explanation | None:
     explanation = trace(rules, found, triple)
     if explanation is None:
         raise ConfigError(
-            "EXPLAIN-LARGE", f"too many triples touch `{triple[0]}` to find a derivation",
-            f"only {MAX_TRIPLES} of them are looked at",
+            "EXPLAIN-LARGE", f"no derivation was found among the triples around `{triple[0]}`",
+            f"only {MAX_TRIPLES} triples that share a term with the conclusion are looked at",
         )  # fmt: skip
     return explanation
 

@@ -6,7 +6,7 @@ The store keeps ids, because most violations are never looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from satura.terms.ntriples import Term, Triple
 
 
+MAX_EQUAL: Final = 1_000
+"""Most equal terms that are looked up for a list of violations."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One solution of a rule that concludes `false`."""
@@ -27,6 +31,8 @@ class Violation:
     rule: str
     witnesses: tuple[tuple[str, Term], ...]
     triples: tuple[Triple, ...]
+    equal: tuple[tuple[Term, tuple[Term, ...]], ...] = ()
+    """Terms above that stand for others as well, and the others."""
 
 
 def decoded_violations(store: Store, frame: DataFrame) -> DataFrame:
@@ -55,6 +61,8 @@ def shown_violations(kb: KnowledgeBase, limit: int) -> list[Violation]:
         rows = collect_first(ordered, limit)
         ids = {x for row in rows for x in row["terms"] or ()}
         ids |= {x for row in rows for triple in row["triples"] or () for x in triple}
+        others = _equal_to(store, kb, ids)
+        ids |= {x for many in others.values() for x in many}
         frame = spark.createDataFrame([(x, x) for x in sorted(ids)], "id long, s long")
         decoded = store.decode(spark, frame, ["s"], size="small") if ids else frame
         texts = {row["id"]: row["s"] for row in collect_first(decoded, len(ids) or 1)}
@@ -63,6 +71,22 @@ def shown_violations(kb: KnowledgeBase, limit: int) -> list[Violation]:
             row["rule"],
             tuple((n, texts[x]) for n, x in zip(row["names"], row["terms"], strict=True)),
             tuple((texts[s], texts[p], texts[o]) for s, p, o in row["triples"] or ()),
+            tuple(
+                (texts[x], tuple(sorted(texts[other] for other in others[x])))
+                for x in sorted(set(row["terms"]))
+                if x in others
+            ),
         )
         for row in rows
     ]
+
+
+def _equal_to(store: Store, kb: KnowledgeBase, ids: set[int]) -> dict[int, list[int]]:
+    """Return, for those ids that are representatives, the terms they stand for, a few of each."""
+    if not store.info.counts.equal or not ids:
+        return {}
+    equal = store.frame(kb.spark, "equal", o=frozenset(ids)).where("s <> o")
+    found: dict[int, list[int]] = {}
+    for row in collect_first(equal.orderBy("o", "s"), MAX_EQUAL):
+        found.setdefault(row["o"], []).append(row["s"])
+    return found

@@ -40,7 +40,10 @@ def test_json_summary_and_exit_code(made: Made) -> None:
     summary = json.loads(made.result.out)
     assert summary["store"] == str(made.path)
     assert summary["version"] == 0
-    assert summary["rules"] == "rdfs"
+    assert summary["rule_set"] == "rdfs"
+    assert summary["rules"] == {"rdfs2": 2, "rdfs9": 1, "rdfs3": 1}
+    assert summary["rounds"] == 0
+    assert summary["not_acted_on"] == {}
     assert summary["inputs"] == 2
     assert summary["output"] is None
     assert summary["counts"] == {
@@ -165,3 +168,17 @@ def test_what_no_rule_acts_on_is_said(cli: Cli, no_spark: Cli, tmp_path: Path) -
         "materialize", tmp_path / "d.ttl", "-r", "rdfs", "-s", store, "--overwrite", "--json"
     )
     assert json.loads(done.out)["not_acted_on"] == {"owl:SymmetricProperty": 1, "owl:unionOf": 1}
+
+
+def test_table_shows_the_rules_that_concluded_most(cli: Cli, tmp_path: Path) -> None:
+    heads = "\n".join(f"RULE a:r{i:02} {{ ?x a:p{i} ?y }} WHERE {{ ?x a:q ?y }}" for i in range(17))
+    (tmp_path / "many.srl").write_text(f"PREFIX a: <a:>\n{heads}\n")
+    (tmp_path / "d.nt").write_text("<a:x> <a:q> <a:y> .\n")
+    done = cli(
+        "materialize", tmp_path / "d.nt", "-r", tmp_path / "many.srl", "-o", tmp_path / "o.nt"
+    )
+    assert done.code == 0, done.err
+    lines = [" ".join(line.strip("│ ").split()) for line in done.out.splitlines()]
+    at = lines.index("derivations by rule")
+    assert lines[at + 1] == "r00 │ 1"
+    assert lines[at + 15 : at + 18] == ["r14 │ 1", "2 more rules │ 2", "rounds of joins │ 0"]

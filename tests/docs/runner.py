@@ -61,7 +61,13 @@ def presentable(text: str, directory: Path) -> str:
 
 def _fitted(table: str) -> str:
     """Frame the two columns of a table again, without the rows that say how long it took."""
-    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in table.splitlines()]
+    rows = [
+        [
+            cell.removeprefix(" ").rstrip() if at == 0 else cell.strip()
+            for at, cell in enumerate(cells)
+        ]
+        for cells in (line.strip("│").split("│") for line in table.splitlines())
+    ]
     kept = [row for row in rows if len(row) == 1 or not re.search(r"\d\.\d s$", row[1])]
     left, right = (max(len(row[at]) for row in kept if len(row) == 2) for at in (0, 1))
     lines = [
@@ -72,7 +78,7 @@ def _fitted(table: str) -> str:
         for row in kept
     ]  # fmt: skip
     # A section of which nothing is left needs no line of its own.
-    return "\n".join(line for at, line in enumerate(lines) if line not in lines[:at] or "│" in line)
+    return "\n".join(line for at, line in enumerate(lines) if "│" in line or line != lines[at - 1])
 
 
 class Runner:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from satura.closure.program import Program, compile_rules
+from satura.closure.compiling import compile_rules
+from satura.closure.program import Program
 from satura.rules.catalog import list_rules
 from satura.rules.model import Rule, RuleSet
 from satura.rules.reader import builtin_names, load_rules
@@ -45,7 +46,7 @@ def text_of(rule: Rule, rules: RuleSet) -> str:
 
 def kind_of(rule_id: str, program: Program) -> str:
     kinds = {rule.id: "schema" for rule in program.schema_rules}
-    kinds |= {rule.id: "linear" for rule in program.linear_rules}
+    kinds |= {rule.id: "linear" for rule in program.instance_rules}
     # Three rules, one for each place, make one rule about terms.
     return kinds.get(rule_id, "term")
 

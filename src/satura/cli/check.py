@@ -42,13 +42,22 @@ def check(
         found = shown_violations(KnowledgeBase(spark, opened), limit)
     if as_json:
         listed = [
-            {"rule": x.rule, "witnesses": dict(x.witnesses), "triples": x.triples} for x in found
+            {
+                "rule": x.rule,
+                "witnesses": dict(x.witnesses),
+                "same_as": {term: list(others) for term, others in x.equal},
+                "triples": x.triples,
+            }
+            for x in found
         ]
         typer.echo(json.dumps({"violations": total, "listed": listed}, indent=2))
         return 3
     for violation in found:
         witnesses = ", ".join(f"?{name} = {term}" for name, term in violation.witnesses)
         out.print(f"{violation.rule}: {witnesses}", markup=False, highlight=False, soft_wrap=True)
+        for term, others in violation.equal:
+            text = f"    {term} is the same as {', '.join(others)}"
+            out.print(text, markup=False, highlight=False, soft_wrap=True)
         for triple in violation.triples:
             text = " ".join(triple)
             out.print(f"    {text} .", markup=False, highlight=False, soft_wrap=True)

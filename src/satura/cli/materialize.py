@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 from rich.table import Table
 
-from satura.cli.console import add_not_acted_on, out, start_session, watching
+from satura.cli.console import add_not_acted_on, err, out, start_session, watching
 from satura.cli.options import Json, Master, Memory, SameAsOption, Ui
 from satura.errors import ConfigError
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 LONG_RUN: Final = 500 << 20
 """Bytes of text from which it pays that the JVM compiles thoroughly."""
+
+MOST_RULES: Final = 15
+"""Rules that the table shows; `--json` has all."""
 
 
 def materialize(
@@ -73,6 +76,10 @@ def materialize(
         float | None,
         typer.Option("--timeout", min=0, metavar="SECONDS", help="Time after which to give up."),
     ] = None,
+    fail_on_violation: Annotated[
+        bool,
+        typer.Option("--fail-on-violation", help="Commit nothing if the data is inconsistent."),
+    ] = False,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -105,7 +112,8 @@ def materialize(
         with watching(spark) as watcher:
             kb = run(
                 spark, list(inputs), rules=rule_set, store=store, format=format,
-                on_error=on_error, overwrite=overwrite, max_rounds=max_rounds,
+                on_error=on_error, overwrite=overwrite,
+                fail_on_violation=fail_on_violation, max_rounds=max_rounds,
                 max_facts=max_facts, timeout=timeout, watcher=watcher,
             )  # fmt: skip
         if output is not None and target is not None:
@@ -117,6 +125,10 @@ def materialize(
         if kb.summary.counts.rejected:
             listed = _write_rejects(kb, rejects)
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
+        if kb.summary.counts.violations:
+            hint = f"; `satura check {store}` lists them" if store is not None else ""
+            number = kb.summary.counts.violations
+            err.print(f"{number:,} violations of {kb.summary.rules}{hint}", markup=False)
 
 
 def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> int:
@@ -152,6 +164,8 @@ def _show(
 ) -> None:
     if as_json:
         data = asdict(summary)
+        data["rules"], data["rule_set"] = data.pop("derivations"), data["rules"]
+        del data["fired"]
         data["store"] = summary.store if kept else None
         data["output"] = output
         data["rejects"] = rejects
@@ -168,6 +182,7 @@ def _show(
     rows = [
         ("asserted", counts.asserted), ("inferred", counts.inferred), ("closure", counts.closure),
         ("duplicates dropped", counts.duplicates), ("rejected", counts.rejected),
+        ("violations", counts.violations),
         ("schema", counts.schema), ("terms", summary.terms),
     ]  # fmt: skip
     for name, number in rows:
@@ -178,6 +193,9 @@ def _show(
         if stage.seconds >= 0.05:
             table.add_row(stage.name, f"{rate} {stage.seconds:8.1f} s")
     table.add_row("total", f"{summary.seconds:.1f} s")
+    if summary.derivations:
+        table.add_section()
+        _add_derivations(table, summary)
     if summary.not_acted_on:
         table.add_section()
         add_not_acted_on(table, summary.rules, summary.not_acted_on)
@@ -191,3 +209,15 @@ def _show(
     if rejects:
         table.add_row("rejected lines", rejects)
     out.print(table)
+
+
+def _add_derivations(table: Table, summary: Summary) -> None:
+    """Add the rules that concluded most, and how often each did."""
+    table.add_row("derivations by rule", "")
+    ranked = sorted(summary.derivations.items(), key=lambda item: (-item[1], item[0]))
+    for rule, times in ranked[:MOST_RULES]:
+        table.add_row(f"  {rule}", f"{times:,}")
+    if ranked[MOST_RULES:]:
+        rest = sum(times for _, times in ranked[MOST_RULES:])
+        table.add_row(f"  {len(ranked) - MOST_RULES} more rules", f"{rest:,}")
+    table.add_row("rounds of joins", f"{summary.rounds:,}")

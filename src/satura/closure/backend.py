@@ -145,9 +145,8 @@ class SparkBackend:
         return roots
 
     def _join_in_memory(self, run: Run) -> bool:
-        table = run.facts().limit(self.memory_facts).toArrow()
-        start: list[Fact] = list(zip(*(table[name].to_pylist() for name in PLACES), strict=True))
-        self.dictionary.prefetch(_looked_at(run.closed.shapes, start))
+        start = run.collect(self.memory_facts)
+        self.dictionary.prefetch(looked_at(run.closed.shapes, start))
         done = join_in_memory(
             run.closed, start, self.dictionary.texts, self.progress,
             takes_part=run.relevance.holds, budget=MEMORY_BUDGET,
@@ -269,7 +268,7 @@ def _fits_memory(shapes: Iterable[Shape]) -> bool:
     return all(isinstance(x, Filter) for shape in shapes for x in shape.conditions)
 
 
-def _looked_at(shapes: Iterable[Shape], facts: Iterable[Fact]) -> set[int]:
+def looked_at(shapes: Iterable[Shape], facts: Iterable[Fact]) -> set[int]:
     """Return the terms of facts that conditions may look at."""
     predicates: set[int] = set()
     for shape in shapes:

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 from satura.closure.program import TYPE, Fact, Program, Slot
-from satura.closure.specialize import Form, LinearForms, O, P, S
+from satura.closure.specialize import Form, Head, LinearForms, O, P, S
 
 SYMBOLS: Final = frozenset((S, P, O))
 Forms = tuple[Form, ...]
@@ -87,12 +88,29 @@ class Table(NamedTuple):
         return any(len(rows) > 0 for rows in self)
 
 
+class Concluders(NamedTuple):
+    """For each form of a table, in its place, the rule that concludes it.
+
+    Several rules may conclude a form; it is the one by which it was found first.
+    """
+
+    any: tuple[str, ...] = ()
+    predicate: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+    object: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType({})
+    subject: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType({})
+    loop: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+
+
+NO_RULES: Final = Concluders()
+
+
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """The two tables of a program under a closed schema."""
+    """The two tables of a program under a closed schema, and which rules the first is from."""
 
     derives: Table
     feeds: Table
+    rules: Concluders = NO_RULES
 
 
 def instantiate(form: Form, s: int, p: int, o: int) -> Fact:
@@ -114,22 +132,26 @@ def build_consequences(program: Program, forms: LinearForms) -> Consequences:
     return _Builder(program, forms).build()
 
 
+Found = dict[Form, str]
+"""Forms, each with the rule that concludes it."""
+
+
 @dataclass(slots=True)
 class _Rows:
     """The forms of every row so far, schema or not."""
 
-    any: set[Form]
-    predicate: dict[int, set[Form]] = field(default_factory=dict)
-    object: dict[tuple[int, int], set[Form]] = field(default_factory=dict)
-    subject: dict[tuple[int, int], set[Form]] = field(default_factory=dict)
-    loop: dict[int, set[Form]] = field(default_factory=dict)
+    any: Found
+    predicate: dict[int, Found] = field(default_factory=dict)
+    object: dict[tuple[int, int], Found] = field(default_factory=dict)
+    subject: dict[tuple[int, int], Found] = field(default_factory=dict)
+    loop: dict[int, Found] = field(default_factory=dict)
 
     def of(self, s: int, p: int, o: int) -> set[Form]:
         """Return what the rows that fit a triple say of it, grounded; the triple included."""
-        fitting = self.any | self.predicate.get(p, set())
-        fitting |= self.object.get((p, o), set()) | self.subject.get((p, s), set())
+        fitting = {*self.any, *self.predicate.get(p, ())}
+        fitting |= {*self.object.get((p, o), ()), *self.subject.get((p, s), ())}
         if s == o:
-            fitting |= self.loop.get(p, set())
+            fitting.update(self.loop.get(p, ()))
         return {instantiate(form, s, p, o) for form in fitting} | {(s, p, o)}
 
 
@@ -152,7 +174,7 @@ class _Builder:
             raise NotLinearError(
                 "a rule over every predicate concludes `rdf:type` of a class found in the data"
             )
-        if self.rules.loop and self.expand((S, P, S))[0] - _rename(general, O, S):
+        if self.rules.loop and self.expand((S, P, S))[0].keys() - _rename(general, O, S):
             raise NotLinearError(
                 "a rule over every predicate feeds a rule that wants subject and object equal"
             )
@@ -160,47 +182,55 @@ class _Builder:
         for p in self.rules.predicates() | self.program.schema_predicates | {TYPE}:
             self._add_rows(rows, p)
         return Consequences(
-            *(
-                Table(
-                    any=self._pick(rows.any, schema),
-                    predicate=self._pick_all(rows.predicate, schema),
-                    object=self._pick_all(rows.object, schema),
-                    subject=self._pick_all(rows.subject, schema),
-                    loop=self._pick_all(rows.loop, schema),
-                )
-                for schema in (False, True)
-            )
+            self._table(rows, schema=False),
+            self._table(rows, schema=True),
+            Concluders(
+                self._rules_of(rows.any),
+                self._rules_of_all(rows.predicate),
+                self._rules_of_all(rows.object),
+                self._rules_of_all(rows.subject),
+                self._rules_of_all(rows.loop),
+            ),
+        )
+
+    def _table(self, rows: _Rows, *, schema: bool) -> Table:
+        return Table(
+            any=self._pick(rows.any, schema),
+            predicate=self._pick_all(rows.predicate, schema),
+            object=self._pick_all(rows.object, schema),
+            subject=self._pick_all(rows.subject, schema),
+            loop=self._pick_all(rows.loop, schema),
         )
 
     def _add_rows(self, rows: _Rows, p: int) -> None:
         """Expand every case of one predicate, and check that no two cases make a third."""
         forms, needs = self.expand((S, p, O))
-        rows.predicate[p] = forms - _rename(rows.any, P, p)
+        rows.predicate[p] = _without(forms, _rename(rows.any, P, p))
         both: set[tuple[int, int]] = set()
         for o in needs.get(O, ()):
             found, further = self.expand((S, p, o))
-            rows.object[p, o] = found - _rename(forms, O, o)
+            rows.object[p, o] = _without(found, _rename(forms, O, o))
             both |= {(s, o) for s in further.get(S, ())}
         for s in needs.get(S, ()):
             found, further = self.expand((s, p, O))
-            rows.subject[p, s] = found - _rename(forms, S, s)
+            rows.subject[p, s] = _without(found, _rename(forms, S, s))
             both |= {(s, o) for o in further.get(O, ())}
         if self.rules.loop:
             found, further = self.expand((S, p, S))
-            rows.loop[p] = found - _rename(forms, O, S)
+            rows.loop[p] = _without(found, _rename(forms, O, S))
             both |= {(s, s) for s in further.get(S, ())}
         for s, o in both:
-            if not self.expand((s, p, o))[0] <= rows.of(s, p, o):
+            if not self.expand((s, p, o))[0].keys() <= rows.of(s, p, o):
                 raise NotLinearError(f"subject and object of {p} matter at once")
 
-    def expand(self, start: Form) -> tuple[set[Form], dict[str, set[int]]]:
+    def expand(self, start: Form) -> tuple[Found, dict[str, set[int]]]:
         """Return all forms that follow from `start`, and by which values to tell cases apart.
 
         An unknown (S or O) is taken to be none of the constants that rules look for. Where a rule
         looks for constants in the place of an unknown, those constants are reported, and the
         caller expands again with each of them.
         """
-        seen = {start}
+        seen: Found = {start: ""}
         stack = [start]
         needs: dict[str, set[int]] = {}
         is_schema = self.program.is_schema
@@ -209,25 +239,25 @@ class _Builder:
             if form != start and is_schema(form):
                 continue
             for heads in self._heads(form, needs):
-                for a, b, c in heads:
+                for a, b, c, rule in heads:
                     found = (
                         s if a is S else o if a is O else p if a is P else a,
                         p if b is P else s if b is S else o if b is O else b,
                         o if c is O else s if c is S else p if c is P else c,
                     )
                     if found not in seen:
-                        seen.add(found)
+                        seen[found] = rule
                         stack.append(found)
                         if found[2] in SYMBOLS and found[1] in self.object_keys:
                             self._need(needs, found[2], self.object_keys[found[1]])
-        seen.discard(start)
+        del seen[start]
         return seen, needs
 
     def _need(self, needs: dict[str, set[int]], symbol: Slot, values: Collection[int]) -> None:
         if isinstance(symbol, str):
             needs.setdefault(symbol, set()).update(values)
 
-    def _heads(self, form: Form, needs: dict[str, set[int]]) -> Iterator[Sequence[Form]]:
+    def _heads(self, form: Form, needs: dict[str, set[int]]) -> Iterator[Sequence[Head]]:
         s, p, o = form
         rules = self.rules
         yield rules.any
@@ -255,9 +285,20 @@ class _Builder:
     def _pick(self, forms: Iterable[Form], schema: bool) -> Forms:
         return tuple(form for form in forms if self.program.is_schema(form) is schema)
 
-    def _pick_all(self, rows: Mapping[Key, set[Form]], schema: bool) -> dict[Key, Forms]:
+    def _pick_all(self, rows: Mapping[Key, Found], schema: bool) -> dict[Key, Forms]:
         picked = {key: self._pick(forms, schema) for key, forms in rows.items()}
         return {key: forms for key, forms in picked.items() if forms}
+
+    def _rules_of(self, forms: Found) -> tuple[str, ...]:
+        return tuple(rule for form, rule in forms.items() if not self.program.is_schema(form))
+
+    def _rules_of_all(self, rows: Mapping[Key, Found]) -> dict[Key, tuple[str, ...]]:
+        found = {key: self._rules_of(forms) for key, forms in rows.items()}
+        return {key: rules for key, rules in found.items() if rules}
+
+
+def _without(forms: Found, others: Collection[Form]) -> Found:
+    return {form: rule for form, rule in forms.items() if form not in others}
 
 
 def _rename(forms: Iterable[Form], symbol: str, value: Slot) -> set[Form]:

@@ -83,28 +83,17 @@ def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table)
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
     """
     given = asserted.select(*PLACES)
-    parts = [_weighed(conclude(spark, given, table), "weight")]
+    everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
+    parts = [_weighed(conclude(spark, everyone, table), "weight")]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
     if roots.schema:
-        extra = facts_frame(spark, roots.schema)
-        parts += [_weighed(conclude(spark, extra, table), "weight"), _weighed(extra, "weight")]
+        parts.append(_weighed(facts_frame(spark, roots.schema), "weight"))
     if roots.replaced is not None:
-        parts.append(_weighed(conclude(spark, roots.replaced, table), "weight"))
         parts.append(_weighed(roots.replaced, "joins"))
         again = given.join(roots.replaced, list(PLACES), "left_semi")
         marks = again if marks is None else marks.unionByName(again)
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
-        # Only triples of a form that joins conclude can be roots twice.
-        others = concluded(spark, given, roots.heads)
-        others = (
-            facts_frame(spark, roots.schema)
-            if others is None
-            else others.unionByName(facts_frame(spark, roots.schema))
-        )
-        if roots.replaced is not None:
-            others = others.unionByName(roots.replaced)
-        parts += _from_joined(spark, roots.joined, others, table)
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
     if marks is not None:
         zero = F.lit(0)
@@ -132,15 +121,27 @@ def _weighed(facts: DataFrame, column: str) -> DataFrame:
     return facts.select(*PLACES, *counts, _given(0))
 
 
-def _from_joined(
-    spark: SparkSession, joined: DataFrame, others: DataFrame, table: Table
+def roots_of_pass(
+    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table
 ) -> list[DataFrame]:
-    """Return what follows from the conclusions of joins that are roots by nothing else."""
-    fitting = conclude_roots(joined.select(*PLACES), table)
-    if fitting is None:
-        return []
-    new = fitting.join(others, list(PLACES), "left_anti")
-    return [_weighed(conclude(spark, new, table), "weight")]
+    """Return everything that the pass draws conclusions from, each triple once."""
+    found = [asserted.select(*PLACES)]
+    if roots.schema:
+        found.append(facts_frame(spark, roots.schema))
+    if roots.replaced is not None:
+        found.append(roots.replaced)
+    if roots.joined is not None:
+        # What joins conclude is a root if it is none by anything else.
+        fitting = conclude_roots(roots.joined.select(*PLACES), table)
+        if fitting is not None:
+            # Only triples of a form that joins conclude can be roots twice.
+            twice = concluded(spark, found[0], roots.heads)
+            others = [*found[1:], *([] if twice is None else [twice])]
+            if others:
+                every = reduce(DataFrame.unionByName, others)
+                fitting = fitting.join(every, list(PLACES), "left_anti")
+            found.append(fitting)
+    return found
 
 
 def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:

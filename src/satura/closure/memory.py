@@ -148,6 +148,26 @@ def join_in_memory(
     return done
 
 
+def solve_in_memory(shape: Shape, facts: Facts, texts: Texts) -> Iterator[Binding]:
+    """Yield the solutions of a shape, its parameters included, over facts of one round."""
+    joins = _Joins([shape], texts)
+    if not shape.body:
+        yield from (dict(zip(shape.parameters, row[1:], strict=True)) for row in shape.rows)
+        return
+    for fact in facts.match(_widened(shape, shape.body[0])):
+        for _, _, binding in joins.bindings(0, 0, fact, facts, 0):
+            yield binding
+
+
+def _widened(shape: Shape, pattern: Pattern) -> Pattern:
+    """Return a pattern with parameters as variables that may differ."""
+    s, p, o = (
+        f"{slot}·{i}" if isinstance(slot, str) and slot in shape.parameters else slot
+        for i, slot in enumerate(pattern)
+    )
+    return s, p, o
+
+
 def _rewrite(done: Joined, equality: Equality) -> None:
     conclusions: Conclusions = Counter()
     for (fact, rule), times in done.conclusions.items():
@@ -186,6 +206,17 @@ class _Joins:
         self, at: int, pivot: int, fact: Fact, facts: Facts, number: int
     ) -> Iterator[tuple[Fact, str, int]]:
         shape = self.shapes[at]
+        for rule, times, found in self.bindings(at, pivot, fact, facts, number):
+            for head in shape.head:
+                made = ground(head, found)
+                if not (shape.irreflexive and made[0] == made[2]):
+                    yield made, shape.rules[rule], times
+
+    def bindings(
+        self, at: int, pivot: int, fact: Fact, facts: Facts, number: int
+    ) -> Iterator[tuple[int, int, Binding]]:
+        """Yield the solutions of a shape with one pattern matched by a fact of this round."""
+        shape = self.shapes[at]
         pattern = shape.body[pivot]
         values = tuple(v for slot, v in zip(pattern, fact, strict=True) if slot in shape.parameters)
         for row, times in self._indexed(at, pivot).get(values, ()):
@@ -194,10 +225,7 @@ class _Joins:
             if fits(wanted, fact):
                 binding = bind(wanted, fact, start)
                 for found in self._solve(shape, {pivot}, pivot, binding, facts, number):
-                    for head in shape.head:
-                        made = ground(head, found)
-                        if not (shape.irreflexive and made[0] == made[2]):
-                            yield made, shape.rules[row[0]], times
+                    yield row[0], times, found
 
     def _indexed(self, at: int, pivot: int) -> dict[tuple[int, ...], list[tuple[Row, int]]]:
         if (at, pivot) not in self._rows:

@@ -29,24 +29,26 @@ MAX_LISTS: Final = 10_000
 """Ways to read one list; a well-formed list has one."""
 
 Form = Pattern
+Head = tuple[Slot, Slot, Slot, str]
+"""A form, and the rule that concludes it."""
 
 
 @dataclass(slots=True)
 class LinearForms:
     """Linear rules without their schema atoms, by what their pattern fixes."""
 
-    any: list[Form] = field(default_factory=list)
-    predicate: dict[int, list[Form]] = field(default_factory=dict)
-    object: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
-    subject: dict[tuple[int, int], list[Form]] = field(default_factory=dict)
-    loop: dict[int, list[Form]] = field(default_factory=dict)
+    any: list[Head] = field(default_factory=list)
+    predicate: dict[int, list[Head]] = field(default_factory=dict)
+    object: dict[tuple[int, int], list[Head]] = field(default_factory=dict)
+    subject: dict[tuple[int, int], list[Head]] = field(default_factory=dict)
+    loop: dict[int, list[Head]] = field(default_factory=dict)
 
     def predicates(self) -> set[int]:
         """Return the predicates that some pattern fixes."""
         keys = {p for p, _ in self.object} | {p for p, _ in self.subject}
         return keys | set(self.predicate) | set(self.loop)
 
-    def target(self, pattern: Pattern) -> list[Form] | None:
+    def target(self, pattern: Pattern) -> list[Head] | None:
         """Return the list that a pattern's conclusions go to, or None if there is none for it."""
         s, p, o = pattern
         free_s, free_o = isinstance(s, str), isinstance(o, str)
@@ -85,7 +87,7 @@ def specialize(
             body = [fill(pattern, binding) for pattern in patterns]
             target = forms.target(body[0]) if linear and len(body) == 1 and not named else None
             if target is not None:
-                target.extend(_forms(body[0], rule.head, binding))
+                target.extend(_heads(body[0], rule, binding))
             elif named:
                 shapes.add_named(rule, patterns, binding)
             else:
@@ -130,15 +132,15 @@ def _choices(schema: Relations, head: int) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _forms(pattern: Pattern, heads: Sequence[Pattern], binding: Binding) -> Iterator[Form]:
+def _heads(pattern: Pattern, rule: CompiledRule, binding: Binding) -> Iterator[Head]:
     places: dict[Slot, Slot] = {
         slot: place
         for slot, place in zip(reversed(pattern), (O, P, S), strict=True)
         if isinstance(slot, str)
     }
-    for head in heads:
+    for head in rule.head:
         s, p, o = (places.get(slot, slot) for slot in fill(head, binding))
-        yield s, p, o
+        yield s, p, o, rule.id
 
 
 def _specialize_linear(
@@ -164,7 +166,7 @@ def _specialize_linear(
     for values in _values(rule, schema, texts, names):
         target = out.target(key(values))
         if target is not None:
-            target.extend([head(values) for head in heads])
+            target.extend([(*head(values), rule.id) for head in heads])
         else:
             binding = dict(zip(names, values, strict=True))
             shapes.add(rule, [key(values)], [fill(head, binding) for head in rule.head])

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from satura.closure.backend import looked_at
 from satura.closure.conditions import apply_conditions
 from satura.closure.consequences import Table
 from satura.closure.derive import conclude, facts_frame
-from satura.closure.joins import PLACES, columns_of, solve
+from satura.closure.joins import PLACES, FactsOf, columns_of, solve
+from satura.closure.memory import Facts, solve_in_memory
 from satura.closure.program import LiteralRule, Pattern, Slot
 from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.representatives import rewrite
 from satura.closure.rounds import Run
+from satura.closure.schema import ground
 from satura.closure.shapes import Shape
 from satura.closure.specialize import O, named_shapes
 from satura.closure.whole import Saturated
@@ -31,6 +34,11 @@ from satura.rules.scope import named_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+SCHEMA: Final = (
+    "rule string, names array<string>, terms array<long>, "
+    "triples array<struct<s:long,p:long,o:long>>"
+)
 
 
 def find_violations(saturated: Saturated) -> DataFrame | None:
@@ -66,9 +74,9 @@ def _solutions(
 ) -> list[DataFrame]:
     """Return the solutions of shapes, as violations."""
     relevance = find_relevance(shapes)
-    if not relevance:
+    if not shapes:
         return []
-    spark, backend = saturated.spark, saturated.backend
+    backend = saturated.backend
     run = Run(backend, saturated.closed, saturated.equality, relevance)
     table = relevance.restrict(saturated.closed.consequences.derives)
     roots = _roots(saturated, relevance)
@@ -78,23 +86,47 @@ def _solutions(
         run.start(facts)
     else:
         run.start(roots)
+    if run.total <= backend.memory_facts and all(
+        isinstance(x, Filter) for shape in shapes for x in shape.conditions
+    ):
+        return _in_memory(saturated, run, shapes)
+    return _on_spark(saturated, run, shapes)
+
+
+def _on_spark(saturated: Saturated, run: Run, shapes: Sequence[Shape]) -> list[DataFrame]:
+    backend = saturated.backend
     present = run.present()
     found = []
     for shape in shapes:
-        parts = [relevance.parts_of(shape, pattern, run.parts) for pattern in shape.body]
+        parts = [run.relevance.parts_of(shape, pattern, run.parts) for pattern in shape.body]
         if any(part is not None and part.isdisjoint(present) for part in parts):
             continue
-        solutions = solve(spark, shape, 0, lambda i, parts=parts: run.facts(parts=parts[i]))  # type: ignore[misc]
+        solutions = solve(saturated.spark, shape, 0, _parts_of(run, parts))
         if shape.conditions:
             solutions = apply_conditions(shape, solutions, backend.trial(run.facts()))
         found.append(_as_violations(shape, solutions))
-    # A rule without patterns over data is violated by the schema alone.
-    found += [
-        _as_violations(shape, solve(spark, shape, 0, lambda _: run.facts()))
-        for shape in shapes
-        if not shape.body
-    ]
     return found
+
+
+def _parts_of(run: Run, parts: Sequence[Collection[int] | None]) -> FactsOf:
+    return lambda i: run.facts(parts=parts[i])
+
+
+def _in_memory(saturated: Saturated, run: Run, shapes: Sequence[Shape]) -> list[DataFrame]:
+    """Solve on the driver, where a job each would take longer than the work."""
+    facts = Facts()
+    facts.add(run.collect(saturated.backend.memory_facts), 0)
+    saturated.backend.dictionary.prefetch(looked_at(shapes, facts.rounds))
+    texts = saturated.backend.dictionary.texts
+    rows = set()
+    for shape in shapes:
+        rule = _rule(shape)
+        for found in solve_in_memory(shape, facts, texts):
+            names = tuple(v.name for v in named_variables(rule) if v.name in found)
+            patterns = (*(shape.source.schema if shape.source else ()), *shape.body)
+            triples = tuple(ground(pattern, found) for pattern in patterns)
+            rows.add((rule.id, names, tuple(found[name] for name in names), triples))
+    return [saturated.spark.createDataFrame(sorted(rows), SCHEMA)] if rows else []
 
 
 def _roots(saturated: Saturated, relevance: Relevance) -> DataFrame:

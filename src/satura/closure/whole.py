@@ -5,6 +5,7 @@ Materializing and verifying share this, so what is checked is what was computed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.backend import MEMORY_FACTS, SparkBackend
-from satura.closure.derive import Roots, derive
+from satura.closure.derive import Roots, derive, roots_of_pass
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
 from satura.closure.program import SAME_AS, Fact, Program
@@ -21,6 +22,7 @@ from satura.closure.saturate import Closed, Progress, saturate
 from satura.closure.schema import fill
 from satura.closure.scratch import Scratch
 from satura.closure.specialize import Form
+from satura.closure.tally import tally
 from satura.jobs import collect_first
 
 if TYPE_CHECKING:
@@ -62,6 +64,24 @@ class Saturated:
 
     def derive(self) -> DataFrame:
         """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
+        asserted, roots = self._given()
+        table = self.closed.consequences.derives.without_predicates(self.blank)
+        return derive(self.spark, asserted, roots, table)
+
+    def derivations(self) -> dict[str, int]:
+        """Return how often each rule, joined or not, has concluded a triple, asserted too or not.
+
+        Rules between schema and schema are not counted: the driver closes them at once.
+        """
+        asserted, roots = self._given()
+        made = self.closed.consequences
+        frames = roots_of_pass(self.spark, asserted, roots, made.derives)
+        counts = Counter(tally(self.spark, frames, made, self.blank))
+        counts.update(self.backend.conclusions())
+        return dict(counts.most_common())
+
+    def _given(self) -> tuple[DataFrame, Roots]:
+        """Return the asserted triples about representatives, and the other roots of the pass."""
         asserted = self.backend.asserted.select("s", "p", "o")
         replaced = None
         if self.equality:
@@ -74,10 +94,8 @@ class Saturated:
         joined = self.backend.joined(self.equality)
         if joined is not None and self.blank:
             joined = joined.where(~F.col("p").isin(sorted(self.blank)))
-        table = self.closed.consequences.derives.without_predicates(self.blank)
         heads = list(_head_forms(self.closed, preliminary=bool(self.backend.preliminary)))
-        roots = Roots(self.roots(), joined, heads, replaced)
-        return derive(self.spark, asserted, roots, table)
+        return asserted, Roots(self.roots(), joined, heads, replaced)
 
 
 def _head_forms(closed: Closed, *, preliminary: bool) -> Iterable[Form]:

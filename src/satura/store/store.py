@@ -132,14 +132,9 @@ class Store:
         return frame
 
     def inferred(
-        self,
-        spark: SparkSession,
-        *,
-        s: Ids = None,
-        p: Ids = None,
-        o: Ids = None,
+        self, spark: SparkSession, *, s: Ids = None, p: Ids = None, o: Ids = None,
         same_as: SameAs = "expand",
-    ) -> DataFrame:
+    ) -> DataFrame:  # fmt: skip
         """Return the triples `s p o` that are entailed and not asserted."""
         if self.info.counts.equal:
             closure = self.closure(spark, s=s, p=p, o=o, same_as=same_as)
@@ -149,14 +144,9 @@ class Store:
         return derived.where(~derived["asserted"]).select("s", "p", "o")
 
     def closure(
-        self,
-        spark: SparkSession,
-        *,
-        s: Ids = None,
-        p: Ids = None,
-        o: Ids = None,
+        self, spark: SparkSession, *, s: Ids = None, p: Ids = None, o: Ids = None,
         same_as: SameAs = "expand",
-    ) -> DataFrame:
+    ) -> DataFrame:  # fmt: skip
         """Return the distinct triples `s p o`, asserted or inferred.
 
         One shuffle when there are named graphs, for a triple may stand in several; else none.

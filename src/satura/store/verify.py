@@ -139,8 +139,12 @@ def _check_positions(spark: SparkSession, store: Store) -> _Finding:
     """A subject, predicate or graph is no literal; nothing but a graph is null."""
     for kind in KINDS:
         frame = store.frame(spark, kind)
-        fault = "s < 0 or p < 0 or s is null or p is null or o is null"
-        row = frame.where(fault + (" or g < 0" if "g" in frame.columns else "")).first()
+        faults = [f"{place} is null" for place in ("s", "p", "o") if place in frame.columns]
+        if kind != "equal":
+            faults += ["s < 0", "p < 0"]
+        if "g" in frame.columns:
+            faults.append("g < 0")
+        row = frame.where(" or ".join(faults)).first()
         if row is not None:
             return "", f"a {kind} row has a literal or null where none can stand: {row.asDict()}"
     return "no literal is a subject, predicate or graph", None
@@ -195,10 +199,27 @@ def _check_schema_distinct(spark: SparkSession, store: Store) -> _Finding:
     return "schema rows are distinct", twice and f"schema has more than one row for {twice}"
 
 
+def _check_equal(spark: SparkSession, store: Store) -> _Finding:
+    """Every term has one representative, which represents itself."""
+    equal = store.frame(spark, "equal")
+    twice = _repeated(equal.select("s"))
+    if twice:
+        return "", f"more than one representative of {twice}"
+    itself = equal.where("s = o").select("o")
+    wrong = equal.join(itself, "o", "left_anti").first()
+    if wrong is not None:
+        return "", f"{wrong['o']} represents {wrong['s']} and not itself"
+    return f"{store.info.counts.equal} terms are the same as others", None
+
+
 def _check_support(spark: SparkSession, store: Store) -> _Finding:
     derived = store.frame(spark, "derived")
-    row = derived.where("support is null or support < 1 or asserted is null").first()
-    return "every derived row has support", None if row is None else f"without: {row.asDict()}"
+    known = "support is not null and joins is not null and asserted is not null"
+    row = derived.where(f"not ({known} and (support > 0 or joins > 0))").first()
+    return (
+        "every derived row has support or is concluded by a join",
+        None if row is None else f"without: {row.asDict()}",
+    )
 
 
 def _check_asserted_flag(spark: SparkSession, store: Store) -> _Finding:
@@ -221,6 +242,8 @@ def _check_counts(spark: SparkSession, store: Store) -> _Finding:
         "inferred": store.inferred(spark).count(),
         "closure": store.closure(spark).distinct().count(),
         "schema": store.frame(spark, "schema").count(),
+        "equal": store.frame(spark, "equal").count(),
+        "violations": store.violations(spark).count(),
     }
     wrong = [
         f"{name} {rows}, recorded {getattr(counts, name)}"
@@ -262,6 +285,7 @@ _DATA_CHECKS: Final[tuple[tuple[str, Callable[[SparkSession, Store], _Finding]],
     ("asserted-distinct", _check_asserted_distinct),
     ("derived-distinct", _check_derived_distinct),
     ("schema-distinct", _check_schema_distinct),
+    ("equal", _check_equal),
     ("support", _check_support),
     ("asserted-flag", _check_asserted_flag),
     ("counts", _check_counts),

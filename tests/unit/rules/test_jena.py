@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from satura.closure.program import compile_rules
+from satura.closure.compiling import compile_rules
 from satura.errors import ConfigError, ParseError, RuleError, SaturaError
 from satura.reference import close
 from satura.rules.catalog import show_rules
