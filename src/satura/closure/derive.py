@@ -10,7 +10,7 @@ with the number of its derivations and whether it is asserted too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -77,10 +77,18 @@ class Roots:
     replaced: DataFrame | None = None
 
 
-def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table) -> DataFrame:
+def derive(
+    spark: SparkSession,
+    asserted: DataFrame,
+    roots: Roots,
+    table: Table,
+    *,
+    hidden: Collection[int] = (),
+) -> DataFrame:
     """Return (s, p, o, support, joins, asserted) for every fact that something else entails.
 
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
+    Triples of `hidden` predicates lead to others and are left out themselves.
     """
     given = asserted.select(*PLACES)
     everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
@@ -95,6 +103,9 @@ def derive(spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table)
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
+    if hidden:
+        predicates = spark.createDataFrame(pa.table({"p": pa.array(sorted(hidden), pa.int64())}))
+        everything = everything.join(F.broadcast(predicates), "p", "left_anti")
     if marks is not None:
         zero = F.lit(0)
         marked = marks.select(*PLACES, zero.alias("weight"), zero.alias("joins"), _given(1))
