@@ -104,7 +104,10 @@ def is_separable(closure: frozenset[Triple], common: frozenset[Triple]) -> bool:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("memory", [None, 0], ids=["driver", "rounds"])
+@pytest.mark.parametrize(
+    "memory",
+    [pytest.param(None, marks=pytest.mark.soak, id="driver"), pytest.param(0, id="rounds")],
+)
 def test_closure_on_spark_is_the_reference(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int | None
 ) -> None:
