@@ -172,7 +172,7 @@ def is_shared(name: str) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("memory", [None, 0], ids=["driver", "rounds"])
-@pytest.mark.parametrize("rules", CASES)
+@pytest.mark.parametrize("rules", [pytest.param("owl-horst", marks=pytest.mark.soak), "owl2-rl"])
 def test_on_spark(
     spark: SparkSession,
     tmp_path: Path,
