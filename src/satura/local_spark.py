@@ -88,6 +88,9 @@ def _settings(java: Path, memory: str, ui: bool, jit: Jit) -> dict[str, str]:
         "spark.io.compression.codec": "lz4",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Every table that is broadcast takes a page, however small it is; one round of joins may
+        # broadcast a hundred of them.
+        "spark.buffer.pageSize": "2m",
         # Nothing here uses a catalog; the in-memory one starts faster and leaves no files.
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "satura-warehouse"),

@@ -16,13 +16,14 @@ from satura.closure import whole
 from satura.closure.compiling import compile_rules
 from satura.closure.program import Program
 from satura.entailment import entails, find_inconsistency
+from satura.kb import KnowledgeBase
 from satura.reference import close, is_rdf, violations
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.terms.ntriples import Term, Triple, is_literal
 from satura.vocab import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from tests.conformance.cases import EntailmentCase, owl2_rdf_based_cases, read_ignored
-from tests.conformance.together import close_batch, renamed
+from tests.conformance.together import close_batch, original, renamed
 from tests.laws.graphs import difference
 from tests.laws.test_closure import closed
 from tests.suites import require
@@ -103,7 +104,10 @@ def is_separable(closure: frozenset[Triple], common: frozenset[Triple]) -> bool:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("memory", [None, 0], ids=["driver", "rounds"])
+@pytest.mark.parametrize(
+    "memory",
+    [pytest.param(None, marks=pytest.mark.soak, id="driver"), pytest.param(0, id="rounds")],
+)
 def test_closure_on_spark_is_the_reference(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int | None
 ) -> None:
@@ -122,7 +126,22 @@ def test_closure_on_spark_is_the_reference(
         name: frozenset(filter(is_rdf, closure_of("owl2-rl", premise)))
         for name, premise in graphs.items()
     }
-    found = close_batch(spark, tmp_path, rules_of("owl2-rl"), graphs, expected)
+    found, kb = close_batch(spark, tmp_path, rules_of("owl2-rl"), graphs, expected)
     wrong = [difference(expected[name], found[name], name) for name in graphs]
     faults = [fault for fault in wrong if fault]
     assert not faults, f"{len(faults)} cases differ:\n" + "\n".join(faults[:3])
+    assert violated_on_spark(kb, list(graphs)) == {
+        (name if any(renamed(term, 0) != term for _, term in witnesses) else "", rule)
+        for name, premise in graphs.items()
+        for rule, witnesses in violations(rules_of("owl2-rl"), closure_of("owl2-rl", premise))
+    }
+
+
+def violated_on_spark(kb: KnowledgeBase, names: list[str]) -> set[tuple[str, str]]:
+    """Return which case violates which rule; no case where all witnesses are shared terms."""
+    found = set()
+    for row in kb.violations().collect():
+        owners = {original(term)[0] for term in row["witnesses"].values()} - {None}
+        assert len(owners) < 2, f"two cases met in {row}"
+        found.add((names[owners.pop()] if owners else "", row["rule"]))
+    return found

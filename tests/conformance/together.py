@@ -70,21 +70,22 @@ def close_together(
             kb = _run(spark, directory / f"alone-{len(found)}", rules, graph)
             found[name] = frozenset((unscoped(s), p, unscoped(o)) for s, p, o in _rows(kb))
     expected = {name: reference(graphs[name]) for name in batch}
-    return found | close_batch(spark, directory, rules, {n: graphs[n] for n in batch}, expected)
+    closures, _ = close_batch(spark, directory, rules, {n: graphs[n] for n in batch}, expected)
+    return found | closures
 
 
 def close_batch(
     spark: SparkSession, directory: Path, rules: RuleSet, graphs: Mapping[str, Graph],
     expected: Mapping[str, Graph],
-) -> dict[str, Graph]:  # fmt: skip
-    """Return the closures of graphs that leave each other alone, in one run."""
+) -> tuple[dict[str, Graph], KnowledgeBase]:  # fmt: skip
+    """Return the closures of graphs that leave each other alone, in one run, and the run."""
     everything = frozenset(
         (renamed(s, n), renamed(p, n), renamed(o, n))
         for n, graph in enumerate(graphs.values())
         for s, p, o in graph
     )
     kb = _run(spark, directory / "batch", rules, everything)
-    return _told_apart(kb, expected)
+    return _told_apart(kb, expected), kb
 
 
 def _told_apart(kb: KnowledgeBase, expected: Mapping[str, Graph]) -> dict[str, Graph]:

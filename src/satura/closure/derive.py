@@ -10,7 +10,7 @@ with the number of its derivations and whether it is asserted too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -79,17 +79,25 @@ class Roots:
 
 
 def derive(
-    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table, tally: Tally | None = None
+    spark: SparkSession,
+    asserted: DataFrame,
+    roots: Roots,
+    table: Table,
+    tally: Tally | None = None,
+    *,
+    hidden: Collection[int] = (),
 ) -> DataFrame:
     """Return (s, p, o, support, joins, asserted) for every fact that something else entails.
 
     `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
+    Triples of `hidden` predicates lead to others and are left out themselves.
     """
     given = asserted.select(*PLACES)
     everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
     conclusions = conclude(spark, everyone, table, tally)
     if tally is not None:
-        conclusions = tally.watch(conclusions.where("s >= 0 and p >= 0"))
+        shown = _without(spark, conclusions.where("s >= 0 and p >= 0"), hidden)
+        conclusions = tally.watch(shown)
     parts = [_weighed(conclusions, "weight")]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
     if roots.schema:
@@ -101,6 +109,7 @@ def derive(
     if roots.joined is not None:
         parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
+    everything = _without(spark, everything, hidden)
     if marks is not None:
         zero = F.lit(0)
         marked = marks.select(*PLACES, zero.alias("weight"), zero.alias("joins"), _given(1))
@@ -115,6 +124,14 @@ def derive(
         .where("support > 0 or joins > 0")
         .select(*PLACES, "support", "joins", (F.col("given") == 1).alias("asserted"))
     )
+
+
+def _without(spark: SparkSession, facts: DataFrame, hidden: Collection[int]) -> DataFrame:
+    """Leave out facts with a predicate that is hidden."""
+    if not hidden:
+        return facts
+    predicates = spark.createDataFrame(pa.table({"p": pa.array(sorted(hidden), pa.int64())}))
+    return facts.join(F.broadcast(predicates), "p", "left_anti")
 
 
 def _given(value: int) -> Column:

@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 
 FEW: Final = 300_000
 """Facts that are broadcast rather than shuffled."""
+AT_ONCE: Final = 64
+"""Plans that are run as one job."""
 
 
 class Site(Protocol):
@@ -242,15 +244,14 @@ class Run:
         reached = self.scratch.read(graphs, CONCLUSION).select(*PLACES)
         self.site.concluded += graphs
         unknown: list[str] = []
-        if parts:
-            concluded = self.site.name("concluded")
-            rows = self.scratch.save(concluded, sum_up(parts), f"join, {what}")
-            if rows:
-                self.site.concluded.append(concluded)
-                found = self.scratch.read([concluded], CONCLUSION).select(*PLACES).distinct()
-                name = self.site.name("new")
-                if self.scratch.save(name, self._unknown(found, rows), f"see what is new, {what}"):
-                    unknown.append(name)
+        concluded = self._conclude(parts, what)
+        if concluded:
+            self.site.concluded += concluded
+            rows = sum(self.scratch.rows(name) for name in concluded)
+            found = self.scratch.read(concluded, CONCLUSION).select(*PLACES).distinct()
+            name = self.site.name("new")
+            if self.scratch.save(name, self._unknown(found, rows), f"see what is new, {what}"):
+                unknown.append(name)
         if not unknown and not graphs:
             return 0
         new = self.scratch.read(unknown, TRIPLE)
@@ -274,6 +275,19 @@ class Run:
         self.tables += [(name, self.number) for name in (*graphs, *made)]
         self.total += delta
         return delta
+
+    def _conclude(self, parts: Sequence[DataFrame], what: str) -> list[str]:
+        """Write conclusions down and return the tables that have any, so many plans at a time.
+
+        Each table that a plan broadcasts takes megabytes however small it is.
+        """
+        names = []
+        for start in range(0, len(parts), AT_ONCE):
+            name = self.site.name("concluded")
+            chunk = parts[start : start + AT_ONCE]
+            if self.scratch.save(name, sum_up(chunk), f"join, {what}"):
+                names.append(name)
+        return names
 
     def _unknown(self, found: DataFrame, rows: int) -> DataFrame:
         """Return those distinct facts that are not known; `rows` says about how many there are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -23,12 +23,16 @@ from satura.closure.schema import fill
 from satura.closure.scratch import Scratch
 from satura.closure.specialize import Form
 from satura.closure.tally import Tally
+from satura.errors import LimitError
 from satura.jobs import collect_first
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+
+MAX_BLANK: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,7 @@ class Saturated:
         """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
         asserted, roots = self._given()
         table = self.closed.consequences.derives
-        if self.blank:
-            # Forms and the rules they are from no longer match one to one; nothing is counted.
-            return derive(self.spark, asserted, roots, table.without_predicates(self.blank))
-        return derive(self.spark, asserted, roots, table, self.tally)
+        return derive(self.spark, asserted, roots, table, self.tally, hidden=self.blank)
 
     def derivations(self) -> dict[str, int]:
         """Return how often each rule, joined or not, has concluded a triple, asserted too or not.
@@ -94,8 +95,6 @@ class Saturated:
             asserted = here.where(~changed).select("s", "p", "o")
             replaced = replaced.join(asserted, ["s", "p", "o"], "left_anti")
         joined = self.backend.joined(self.equality)
-        if joined is not None and self.blank:
-            joined = joined.where(~F.col("p").isin(sorted(self.blank)))
         heads = list(_head_forms(self.closed, preliminary=bool(self.backend.preliminary)))
         return asserted, Roots(self.roots(), joined, heads, replaced)
 
@@ -134,7 +133,7 @@ def close(
         spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, in_memory
     )
     done = saturate(program, backend, dictionary.term_facts(program), dictionary.texts)
-    blank = _blank_predicates(done.closed, done.equality, dictionary, program.names)
+    blank = _blank_predicates(done.closed, done.equality, backend, program.names)
     return Saturated(
         spark,
         backend,
@@ -148,18 +147,29 @@ def close(
 
 
 def _blank_predicates(
-    closed: Closed, equality: Equality, dictionary: Dictionary, names: Mapping[int, str]
+    closed: Closed, equality: Equality, backend: SparkBackend, names: Mapping[int, str]
 ) -> frozenset[int]:
     """Return the predicates of conclusions that are blank nodes: such triples are not RDF.
 
     A blank node that is equal to an IRI stays: the triple is one about the IRI.
     """
-    forms: list[Form] = [*closed.consequences.derives.all_forms(), *closed.roots]
-    forms += _head_forms(closed, preliminary=False)
+    heads = list(_head_forms(closed, preliminary=bool(backend.preliminary)))
+    forms: list[Form] = [*closed.consequences.derives.all_forms(), *closed.roots, *heads]
     unknown = {p for _, p, _ in forms if isinstance(p, int) and p not in names and p >= 0}
     unknown = {p for p in unknown if p not in equality.members}
-    if not unknown:
-        return frozenset()
-    named = dictionary.terms.where(F.col("id").isin(sorted(unknown)))
-    blank = named.where(~F.startswith("term", F.lit("<"))).select("id")
-    return frozenset(row["id"] for row in collect_first(blank, len(unknown)))
+    found: set[int] = set()
+    blank = backend.dictionary.terms.where("id >= 0 and term not like '<%'").select("id")
+    if unknown:
+        named = blank.where(F.col("id").isin(sorted(unknown)))
+        found |= {row["id"] for row in collect_first(named, len(unknown))}
+    joined = backend.joined(equality)
+    if joined is not None and any(isinstance(p, str) for _, p, _ in heads):
+        used = blank.join(joined.select(F.col("p").alias("id")), "id", "left_semi")
+        rows = collect_first(used, MAX_BLANK + 1)
+        if len(rows) > MAX_BLANK:
+            raise LimitError(
+                "LIMIT-TERMS", f"rules conclude triples of more than {MAX_BLANK} blank predicates",
+                "a predicate that is a blank node is not RDF; look at what the head has there",
+            )  # fmt: skip
+        found |= {row["id"] for row in rows if row["id"] not in equality.members}
+    return frozenset(found)
