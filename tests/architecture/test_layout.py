@@ -42,8 +42,11 @@ MAX_LINES = 400
 
 # Results brought to the driver outside `jobs`, each with what bounds it.
 COLLECTS = {
-    "closure/conditions.py": "toArrow of the terms that a term rule concerns, MAX_TERMS of them",
     "closure/derive.py": "toArrow of schema facts, refused beyond MAX_SCHEMA",
+    "closure/dictionary.py": "toArrow of the terms that conditions look at, MAX_TERMS of them",
+    "closure/graphs.py": "toArrow of the facts of transitive properties, up to MAX_EDGES",
+    "closure/representatives.py": "toArrow of equalities, refused beyond MAX_PAIRS",
+    "closure/rounds.py": "toArrow of facts that are joined on the driver, which are counted first",
     "store/collisions.py": "two texts of one id",
 }
 # An iterator over partitions holds one partition at a time.

@@ -145,7 +145,7 @@ class SparkBackend:
         return roots
 
     def _join_in_memory(self, run: Run) -> bool:
-        start = run.collect(self.memory_facts)
+        start = run.bring(self.memory_facts)
         self.dictionary.prefetch(looked_at(run.closed.shapes, start))
         done = join_in_memory(
             run.closed, start, self.dictionary.texts, self.progress,

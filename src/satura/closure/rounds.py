@@ -120,7 +120,7 @@ class Run:
             wanted = [f"{name}/part={part}" for name in wanted for part in sorted(parts)]
         return self.scratch.read(wanted, TRIPLE)
 
-    def collect(self, limit: int) -> list[Fact]:
+    def bring(self, limit: int) -> list[Fact]:
         """Bring the facts to the driver, of which there are no more than `limit`."""
         table = self.facts().limit(limit).toArrow()
         return list(zip(*(table[name].to_pylist() for name in PLACES), strict=True))

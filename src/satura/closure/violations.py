@@ -115,7 +115,7 @@ def _parts_of(run: Run, parts: Sequence[Collection[int] | None]) -> FactsOf:
 def _in_memory(saturated: Saturated, run: Run, shapes: Sequence[Shape]) -> list[DataFrame]:
     """Solve on the driver, where a job each would take longer than the work."""
     facts = Facts()
-    facts.add(run.collect(saturated.backend.memory_facts), 0)
+    facts.add(run.bring(saturated.backend.memory_facts), 0)
     saturated.backend.dictionary.prefetch(looked_at(shapes, facts.rounds))
     texts = saturated.backend.dictionary.texts
     rows = set()

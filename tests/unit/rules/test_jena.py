@@ -234,7 +234,7 @@ def test_linear_rules_run_where_others_do(tmp_path: Path) -> None:
     file = tmp_path / "linear.rules"
     file.write_text(P + "@include <RDFS>\n[i: (?x :p ?y) -> (?y :q ?x)]\n-> (:p rdfs:domain :C) .")
     program = compile_rules(load_rules(str(file)))
-    assert "i" in {rule.id for rule in program.linear_rules}
+    assert "i" in {rule.id for rule in program.instance_rules}
 
 
 # What Jena's documentation says of each call, as closures.

@@ -102,7 +102,7 @@ def test_owl2_rl_concludes_violations_where_the_tables_do() -> None:
 
 def test_owl_horst_has_every_rule() -> None:
     numbers = "1 2 3 4 6 7 8a 8b 9 10 12a 12b 12c 13a 13b 13c 14a 14b 15 16"
-    split = {"rdfp9-owl", "rdfp10-object", "rdfp10-datatype", "rdfp11-s", "rdfp11-o"}
+    split = {"rdfp9-owl", "rdfp10-object", "rdfp10-datatype", "rdfp11-s", "rdfp11-o", "rdfp11-p"}
     plain = ids("owl-horst")
     assert plain == ids("rdfs") | split | {f"rdfp{number}" for number in numbers.split()}
     assert ids("owl-horst-full") == plain | ids("rdfs-full") | {"rdfp5a", "rdfp5b"}

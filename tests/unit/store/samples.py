@@ -57,6 +57,7 @@ def write_sample(txn: Transaction, tag: str = "a", rows: int = 3) -> CommitMetad
             "p": longs([type_] * rows),
             "o": longs([class_] * rows),
             "support": pa.array([1] * rows, pa.int32()),
+            "joins": longs([0] * rows),
             "asserted": pa.array([True] + [False] * (rows - 1), pa.bool_()),
         },
     )

@@ -37,7 +37,7 @@ def test_sound_store_passes(spark: SparkSession, tmp_path: Path) -> None:
     assert [check for check in report.checks if not check.ok] == []
     assert report.ok
     assert called == [(spark, store)]
-    assert len(report.checks) == 15
+    assert len(report.checks) == 16
     assert all(check.detail for check in report.checks)
 
 
@@ -51,6 +51,7 @@ def fact(txn: Transaction, kind: layout.Kind, s: int, p: int, o: int, **more: pa
 def derived(txn: Transaction, o: int, s: int, support: int, asserted: bool) -> None:
     more = {
         "support": pa.array([support], pa.int32()),
+        "joins": longs([0]),
         "asserted": pa.array([asserted], pa.bool_()),
     }
     fact(txn, "derived", s, TYPE, o, **more)
