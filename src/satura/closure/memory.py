@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from satura.closure.consequences import Table
 from satura.closure.equality import Equality
 from satura.closure.program import SAME_AS, Fact, Pattern
 from satura.closure.reach import close_arrays
@@ -146,6 +147,24 @@ def join_in_memory(
         new = done.facts.add((f for f in everything if takes_part(f)), number)
         progress.round(len(new), len(done.facts.rounds), 0.0)
     return done
+
+
+def follow(
+    closed: Closed, new: Iterable[Fact], table: Table, takes_part: Callable[[Fact], bool]
+) -> set[Fact] | None:
+    """Return what of new conclusions, and of what the table says follows, takes part in joins.
+
+    None means that the schema has grown.
+    """
+    feeds, program = closed.consequences.feeds, closed.program
+    found: set[Fact] = set()
+    for fact in new:
+        schema = [fact] if program.is_schema(fact) else []
+        if any(x not in closed.schema for x in (*schema, *feeds.of(fact))):
+            return None
+        found.add(fact)
+        found.update(table.of(fact))
+    return {fact for fact in found if takes_part(fact)}
 
 
 def solve_in_memory(shape: Shape, facts: Facts, texts: Texts) -> Iterator[Binding]:

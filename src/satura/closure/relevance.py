@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.consequences import Forms, Table
-from satura.closure.program import TYPE, Fact, Pattern
+from satura.closure.program import TYPE, Fact, Pattern, Program
 from satura.closure.shapes import Shape
 
 if TYPE_CHECKING:
@@ -151,3 +151,14 @@ def find_relevance(shapes: Iterable[Shape], *, also: Iterable[int] = ()) -> Rele
     if TYPE in predicates:
         classes = set()
     return Relevance(frozenset(predicates), frozenset(classes))
+
+
+def may_be_schema(program: Program, shape: Shape) -> bool:
+    """Say whether a shape could conclude schema."""
+    for _, p, o in shape.head:
+        predicates, objects = shape.values(p), shape.values(o)
+        if predicates is None or predicates & program.schema_predicates:
+            return True
+        if TYPE in predicates and (objects is None or objects & program.schema_classes):
+            return True
+    return False

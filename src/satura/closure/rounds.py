@@ -34,8 +34,9 @@ from satura.closure.joins import (
     solve,
     sum_up,
 )
-from satura.closure.program import SAME_AS, TYPE, Fact, Pattern, Program
-from satura.closure.relevance import Relevance
+from satura.closure.memory import follow
+from satura.closure.program import SAME_AS, Fact, Pattern
+from satura.closure.relevance import Relevance, may_be_schema
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.saturate import Closed, Progress
 from satura.closure.scratch import CONCLUSION, TRIPLE, Scratch
@@ -49,6 +50,8 @@ log = logging.getLogger(__name__)
 
 FEW: Final = 300_000
 """Facts that are broadcast rather than shuffled."""
+ON_DRIVER: Final = 200_000
+"""New facts up to which the driver finds what follows from them."""
 AT_ONCE: Final = 64
 """Plans that are run as one job."""
 
@@ -254,27 +257,43 @@ class Run:
                 unknown.append(name)
         if not unknown and not graphs:
             return 0
+        # What graphs add is known to be new and to take part: only what follows has to be found.
+        self.tables += [(graph, self.number + 1) for graph in graphs]
         new = self.scratch.read(unknown, TRIPLE)
-        if self._feeds_schema(new.unionByName(reached)):
+        rows = sum(self.scratch.rows(name) for name in (*unknown, *graphs))
+        following = self._following(new, reached, rows)
+        if following is None:
             return None
-        delta = 0
-        found = self.relevance.filter(self.spark, new)
-        if self.table:
-            rows = sum(self.scratch.rows(name) for name in (*unknown, *graphs))
-            following = conclude(self.spark, new.unionByName(reached), self.table)
-            found = found.unionByName(self.relevance.filter(self.spark, following)).distinct()
-            found = self._unknown(found, rows)
-        made = []
-        if unknown or self.table:
-            made.append(self.site.name("facts"))
-            delta += self._save(made[0], found, f"find new facts, {what}")
         self.number += 1
-        for graph in graphs:
-            # Known to be new and to take part; only what follows from them had to be found.
-            delta += self.scratch.rows(graph)
-        self.tables += [(name, self.number) for name in (*graphs, *made)]
+        delta = sum(self.scratch.rows(graph) for graph in graphs)
+        if unknown or self.table:
+            name = self.site.name("facts")
+            delta += self._save(name, following, f"find new facts, {what}")
+            self.tables.append((name, self.number))
         self.total += delta
         return delta
+
+    def _following(self, new: DataFrame, reached: DataFrame, rows: int) -> DataFrame | None:
+        """Return the facts of the next round, from what is new in this; graphs are there already.
+
+        None means that the schema has grown.
+        """
+        if rows <= ON_DRIVER:
+            # Planning what follows from a few facts would take longer than finding it.
+            table = new.unionByName(reached).limit(rows).toArrow()
+            facts = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
+            found = follow(self.closed, facts, self.table, self.relevance.holds)
+            if found is None:
+                return None
+            return self._unknown(facts_frame(self.spark, found), len(found))
+        if self._feeds_schema(new.unionByName(reached)):
+            return None
+        taking_part = self.relevance.filter(self.spark, new)
+        if not self.table:
+            return self._unknown(taking_part, rows) if self.reached else taking_part
+        following = conclude(self.spark, new.unionByName(reached), self.table)
+        both = taking_part.unionByName(self.relevance.filter(self.spark, following))
+        return self._unknown(both.distinct(), rows)
 
     def _conclude(self, parts: Sequence[DataFrame], what: str) -> list[str]:
         """Write conclusions down and return the tables that have any, so many plans at a time.
@@ -302,7 +321,7 @@ class Run:
         program, feeds = self.closed.program, self.closed.consequences.feeds
         found: list[Fact] = []
         with described(self.spark, "look for schema among conclusions"):
-            if any(_may_be_schema(program, shape) for shape in self.closed.shapes):
+            if any(may_be_schema(program, shape) for shape in self.closed.shapes):
                 found += collect_facts(new.where(schema_condition(program)))
             if feeds:
                 found += collect_facts(conclude(self.spark, new, feeds))
@@ -379,13 +398,3 @@ class Run:
         self.tables = [(part, age) for part, age in parts if self.scratch.rows(part)]
         self.total = sum(self.scratch.rows(part) for part, _ in self.tables)
         self.reached = frozenset()
-
-
-def _may_be_schema(program: Program, shape: Shape) -> bool:
-    for _, p, o in shape.head:
-        predicates, objects = shape.values(p), shape.values(o)
-        if predicates is None or predicates & program.schema_predicates:
-            return True
-        if TYPE in predicates and (objects is None or objects & program.schema_classes):
-            return True
-    return False
