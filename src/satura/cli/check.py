@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from satura.cli.console import err, out, start_session
+from satura.cli.console import err, out, start_session, violations
 from satura.cli.options import Json, Master, Memory, StoreArgument, Ui
 
 
@@ -63,7 +63,7 @@ def check(
             out.print(f"    {text} .", markup=False, highlight=False, soft_wrap=True)
     rules = Counter(violation.rule for violation in found)
     err.print(
-        f"{total:,} violations of {opened.info.rule_set}"
+        violations(total, opened.info.rule_set)
         + (f", {len(found)} listed" if len(found) < total else "")
         + f" ({', '.join(sorted(rules))})",
         markup=False,

@@ -33,6 +33,15 @@ out = Console(
 err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
 
 
+def violations(number: int, rules: str) -> str:
+    """Say how many violations of a rule set there are.
+
+    >>> violations(1, "owl2-rl")
+    '1 violation of owl2-rl'
+    """
+    return f"{number:,} violation{'' if number == 1 else 's'} of {rules}"
+
+
 def set_up_logging(verbose: bool) -> None:
     """Send log lines to stderr: warnings only, or everything of ours."""
     logging.basicConfig(

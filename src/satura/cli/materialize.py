@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 from rich.table import Table
 
-from satura.cli.console import add_not_acted_on, err, out, start_session, watching
+from satura.cli.console import add_not_acted_on, err, out, start_session, violations, watching
 from satura.cli.options import Json, Master, Memory, SameAsOption, Ui
 from satura.errors import ConfigError
 
@@ -127,8 +127,8 @@ def materialize(
         _show(kb.summary, as_json, kept=store is not None, output=output, rejects=listed)
         if kb.summary.counts.violations:
             hint = f"; `satura check {store}` lists them" if store is not None else ""
-            number = kb.summary.counts.violations
-            err.print(f"{number:,} violations of {kb.summary.rules}{hint}", markup=False)
+            told = violations(kb.summary.counts.violations, kb.summary.rules)
+            err.print(f"{told}{hint}", markup=False)
 
 
 def _check_early(inputs: list[str], format: str | None, store: str | None, overwrite: bool) -> int:

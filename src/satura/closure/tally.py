@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -51,7 +52,10 @@ class Tally:
         """Return the count of each rule that concluded something, once the frame was evaluated."""
         if self._observation is None:
             return {}
-        found = self._observation.get
+        try:
+            found = self._observation.get
+        except Py4JJavaError:
+            return {}  # the plan had nothing to conclude, so there was nothing to watch
         return {
             rule: found[f"r{number}"]
             for rule, number in self.numbers.items()
