@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from satura.closure.shapes import Row, Shape, is_transitive
 from satura.closure.texts import Texts
 from satura.rules.expression import Expression, variables_of
 from satura.rules.model import Filter
+
+MAX_REACHED: Final = 100_000
+"""Pairs of one transitive property up to which they are facts on the driver."""
 
 Conclusions = Counter[tuple[Fact, str]]
 """How many times each rule concludes each fact."""
@@ -112,7 +116,7 @@ def join_in_memory(
     equality = texts.equality
     derives, feeds = closed.consequences.derives, closed.consequences.feeds
     same_as = equality.find(SAME_AS)
-    joins = _Joins(closed.shapes, texts)
+    joins = _Joins(closed.shapes, texts, bounded=budget is not None)
     done = Joined(Counter(), Facts())
     new = done.facts.add(start, 0)
     number = spent = 0
@@ -200,6 +204,7 @@ class _Joins:
 
     shapes: Sequence[Shape]
     texts: Texts
+    bounded: bool = False
     _rows: dict[tuple[int, int], dict[tuple[int, ...], list[tuple[Row, int]]]] = field(
         default_factory=dict
     )
@@ -213,7 +218,9 @@ class _Joins:
             by_predicate.setdefault(fact[1], []).append(fact)
         for at, shape in enumerate(self.shapes):
             if is_transitive(shape):
-                yield from _reach(shape, facts, by_predicate.keys(), first=number == 0)
+                yield from _reach(
+                    shape, facts, by_predicate.keys(), first=number == 0, bounded=self.bounded
+                )
                 continue
             for pivot, pattern in enumerate(shape.body):
                 p = pattern[1]
@@ -291,7 +298,7 @@ class _Joins:
 
 
 def _reach(
-    shape: Shape, facts: Facts, changed: Iterable[int], *, first: bool
+    shape: Shape, facts: Facts, changed: Iterable[int], *, first: bool, bounded: bool
 ) -> Iterator[tuple[Fact, str, int]]:
     """Close transitive properties; what was known and follows as well is concluded once."""
     rules = {values[0]: rule for rule, *values in shape.rows} if shape.parameters else {}
@@ -300,6 +307,8 @@ def _reach(
         edges = np.array([(s, o) for s, _, o in facts.match(("s", p, "o"))], dtype=np.int64)
         pairs = close_arrays(*edges.T)
         wanted = pairs.far if first else ~pairs.given
+        if bounded and int(wanted.sum()) > MAX_REACHED:
+            raise BudgetError  # arrays hold so many, Python objects should not
         for s, o in zip(
             pairs.sources[wanted].tolist(), pairs.targets[wanted].tolist(), strict=True
         ):
