@@ -34,7 +34,11 @@ def test_new_store_is_read_by_any_delta_reader(tmp_path: Path) -> None:
 
 def test_info_says_what_was_committed(tmp_path: Path) -> None:
     info = make_store(tmp_path).info
-    assert (info.rule_set, info.rules, info.format_version) == ("rhodf", "RULE {}", 1)
+    assert (info.rule_set, info.rules, info.format_version) == (
+        "rhodf",
+        "RULE {}",
+        layout.FORMAT_VERSION,
+    )
     assert info.rules_sha256.startswith("f46537c2")
     assert (info.counts.asserted, info.counts.closure, info.terms) == (3, 5, 7)
     assert info.files == 4
