@@ -30,13 +30,15 @@ def table(results: Sequence[Named]) -> str:
     """Return the summaries of named results, a Markdown table per rule set, and where measured."""
     _, last = results[-1]
     machine = last["machine"]
+    names = list(dict.fromkeys(result["commit"] for _, result in results))
+    commits = f"commit{'s' if len(names) > 1 else ''} {', '.join(names)}"
     files = ", ".join(
         f"[{name}](benchmarks/results/{name}.json) ([chart](benchmarks/results/{name}.svg))"
         for name, _ in results
     )
     lines = [
         f"Measured on {last['date'][:10]} with {machine['cpus']} cores and "
-        f"{machine['memory_gib']} GiB, at commit {last['commit']}. From N-Triples text to written "
+        f"{machine['memory_gib']} GiB, at {commits}. From N-Triples text to written "
         f"closure, start of the process included; ratios are within one run. All figures: {files}.",
     ]
     groups: dict[str, list[Named]] = {}
