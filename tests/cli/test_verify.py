@@ -56,7 +56,7 @@ def test_whole_store_passes(cli: Cli, made: Made) -> None:
     done = cli("verify", made.path, "--full")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert len(lines) == 15
+    assert len(lines) == 16
     assert all(line.startswith("ok ") for line in lines)
     assert lines[-1] == "ok   entailment: derived again under `rdfs` for all subjects"
 
@@ -65,7 +65,7 @@ def test_json_report(cli: Cli, made: Made) -> None:
     report = json.loads(cli("verify", made.path, "--json").out)
     assert report["ok"] is True
     assert (report["orphans"], report["removed"], report["skipped"]) == ([], [], [])
-    assert len(report["checks"]) == 15
+    assert len(report["checks"]) == 16
 
 
 def test_cut_file(cli: Cli, store: Path) -> None:
@@ -90,7 +90,7 @@ def test_flipped_byte(cli: Cli, store: Path) -> None:
     file.write_bytes(data)
     done = cli("verify", store)
     assert any(line.startswith("FAIL readable: cannot be read: ") for line in failed(done))
-    assert len(done.out.splitlines()) == 15
+    assert len(done.out.splitlines()) == 16
 
 
 def test_wrong_support(cli: Cli, store: Path) -> None:
