@@ -9,13 +9,12 @@ A term counts as acted on if some rule mentions it, in its head or in its body, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.jobs import collect_first, described
-from satura.rules.model import Atom, Every, Negation, Rule, RuleSet
+from satura.rules.model import RuleSet
 from satura.terms.ids import term_id
 from satura.vocab import OWL, PREFIXES, RDF, RDF_TYPE, RDFS, term
 
@@ -84,21 +83,10 @@ SILENT: Final = {
 
 def mentioned(rules: RuleSet) -> frozenset[str]:
     """Return the terms that rules mention, and those that axioms among their data are about."""
-    found = {slot for rule in rules for atom in _atoms(rule) for slot in atom.slots}
+    found = {slot for rule in rules for atom in rule.every_atom for slot in atom.slots}
     lists = {x.list for rule in rules for x in rule.lists}
     axioms = {s for s, p, _ in rules.data if p != RDF_TYPE}
     return frozenset(slot for slot in found | lists | axioms if isinstance(slot, str))
-
-
-def _atoms(rule: Rule) -> Iterator[Atom]:
-    yield from rule.head
-    for element in rule.body:
-        if isinstance(element, Atom):
-            yield element
-        elif isinstance(element, Negation):
-            yield from element.atoms
-        elif isinstance(element, Every):
-            yield from element.body
 
 
 def not_acted_on(asserted: DataFrame, rules: RuleSet) -> dict[str, int]:

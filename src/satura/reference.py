@@ -16,7 +16,15 @@ from typing import Final
 
 from satura.entailment import entails, find_inconsistency
 from satura.errors import LimitError
-from satura.rules.evaluate import Context, Solution, assigned, fresh_blank, is_true
+from satura.rules.evaluate import (
+    Context,
+    Solution,
+    assigned,
+    describe,
+    fresh_blank,
+    is_true,
+    rule_seed,
+)
 from satura.rules.lists import FIRST, NIL, REST, sequences
 from satura.rules.model import (
     Assignment,
@@ -197,15 +205,10 @@ def bind(slot: Slot, term: Term, solution: dict[Variable, Term]) -> Iterator[dic
         yield solution
 
 
-def describe(solution: Solution) -> list[str]:
-    """Return a text per variable; the same solution always gives the same."""
-    return sorted(f"{variable}={term}" for variable, term in solution.items())
-
-
 def conclude(rule: Rule, facts: Facts, base: Facts, now: Term) -> Iterator[Triple]:
     """Yield what one evaluation of a rule concludes (section 6.4, `evalRule`)."""
     # A fresh blank node is named after rule and solution, so a run can be repeated.
-    seed = "\0".join((rule.id, *map(str, rule.head), *map(str, rule.atoms)))
+    seed = rule_seed(rule)
     context = Context(now, seed, computed=frozenset(a.variable for a in rule.assignments))
     read = base if rule.data else facts
     for solution in solve(rule.body, {}, read, base, context, local_variables(rule)):

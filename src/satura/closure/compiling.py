@@ -44,6 +44,7 @@ from satura.rules.model import (
     Variable,
 )
 from satura.rules.model import Slot as TermSlot
+from satura.rules.scope import local_variables
 from satura.rules.strata import stratify
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Term
@@ -110,18 +111,9 @@ def compile_rules(rules: RuleSet, *, plain: bool = False) -> Program:
 def _names(rules: RuleSet) -> Mapping[int, Term]:
     texts = {text for triple in rules.data for text in triple} | {RDF_TYPE}
     for rule in rules:
-        for atom in (*rule.head, *_all_atoms(rule)):
+        for atom in rule.every_atom:
             texts |= {slot for slot in atom.slots if isinstance(slot, str)}
     return {term_id(text): text for text in texts}
-
-
-def _all_atoms(rule: Rule) -> Iterable[Atom]:
-    yield from rule.atoms
-    for element in rule.body:
-        if isinstance(element, Every):
-            yield from element.body
-        elif isinstance(element, Negation):
-            yield from element.atoms
 
 
 def is_schema_atom(atom: Atom) -> bool:
@@ -211,23 +203,7 @@ def _loop(rule: Rule, element: Every | Chain) -> ForEach | Along:
     if isinstance(element, Chain):
         return Along(_slot(element.list), _slot(element.start), _slot(element.end))
     inner = {v.name for atom in element.body for v in atom.variables}
-    elsewhere = {v.name for atom in (*rule.head, *rule.atoms) for v in atom.variables}
-    for other in rule.body:
-        if other is element:
-            continue
-        if isinstance(other, Member):
-            elsewhere.add(other.member.name)
-        elif isinstance(other, Pair):
-            elsewhere |= {other.first.name, other.second.name}
-        elif isinstance(other, Every):
-            elsewhere |= {v.name for atom in other.body for v in atom.variables}
-        elif isinstance(other, Chain):
-            elsewhere |= {x.name for x in (other.start, other.end) if isinstance(x, Variable)}
-        elif isinstance(other, Negation):
-            elsewhere |= {v.name for atom in other.atoms for v in atom.variables}
-        elif isinstance(other, Filter | Assignment):
-            elsewhere |= {v.name for v in variables_of(other.expression)}
-    own = frozenset(inner - elsewhere - {element.member.name})
+    own = frozenset(inner & {v.name for v in local_variables(rule)})
     return ForEach(
         _slot(element.list), element.member.name, tuple(map(_pattern, element.body)), own
     )

@@ -23,7 +23,14 @@ from satura.closure.joins import TIMES, columns_of
 from satura.closure.program import Condition
 from satura.closure.representatives import members
 from satura.closure.shapes import Shape
-from satura.rules.evaluate import Context, assigned, fresh_blank, is_true
+from satura.rules.evaluate import (
+    Context,
+    assigned,
+    describe,
+    fresh_blank,
+    is_true,
+    rule_seed,
+)
 from satura.rules.expression import Call, Expression, variables_of
 from satura.rules.model import Assignment, Atom, Filter, Negation, Rule, Variable, bound_by
 from satura.terms.ids import id_column, term_id
@@ -198,13 +205,16 @@ class _Judge:
     made: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        seed = rule_seed(self.rule) if self.rule else ""
+        bound = self._bound_before()
         for batch in batches:
             texts = [batch[f"t_{self.columns[name]}"].to_pylist() for name in self.names]
             keep: list[int] = []
             made: list[list[Term]] = []
             rows = zip(*texts, strict=True) if texts else [()] * batch.num_rows
             for row, values in enumerate(rows):
-                result = self._try(dict(zip(map(Variable, self.names), values, strict=True)))
+                solution = dict(zip(map(Variable, self.names), values, strict=True))
+                result = self._try(solution, seed, bound)
                 if result is not None:
                     keep.append(row)
                     made.append(result)
@@ -216,9 +226,9 @@ class _Judge:
                 names=[*batch.schema.names, *self.made],
             )
 
-    def _try(self, solution: dict[Variable, Term]) -> list[Term] | None:
-        seed = rule_seed(self.rule) if self.rule else ""
-        bound = self._bound_before()
+    def _try(
+        self, solution: dict[Variable, Term], seed: str, bound: Sequence[frozenset[str]]
+    ) -> list[Term] | None:
         for number, condition in enumerate(self.conditions):
             if isinstance(condition, Filter):
                 if not is_true(condition.expression, solution, Context(self.now, seed)):
@@ -251,16 +261,6 @@ class _Judge:
                     before |= {v.name for v in element.variables}
             found.append(frozenset(before - set(self.computed)))
         return found
-
-
-def rule_seed(rule: Rule) -> str:
-    """Return the text that names a rule where terms are made; the reference uses the same."""
-    return "\0".join((rule.id, *map(str, rule.head), *map(str, rule.atoms)))
-
-
-def describe(solution: dict[Variable, Term]) -> list[str]:
-    """Return a text per variable; the same solution always gives the same."""
-    return sorted(f"{variable}={term}" for variable, term in solution.items())
 
 
 def _without(

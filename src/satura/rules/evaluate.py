@@ -17,7 +17,7 @@ import xxhash
 
 from satura.rules.expression import CASTS, Call, Constant, Expression
 from satura.rules.functions import FUNCTIONS, cast, text_of
-from satura.rules.model import Variable
+from satura.rules.model import Rule, Variable
 from satura.rules.operators import (
     EvaluationError,
     boolean,
@@ -61,6 +61,16 @@ def assigned(expression: Expression, solution: Solution, context: Context) -> Te
         return evaluate(expression, solution, context)
     except EvaluationError:
         return None
+
+
+def rule_seed(rule: Rule) -> str:
+    """Return the text that names a rule where it makes terms, so that a run can be repeated."""
+    return "\0".join((rule.id, *map(str, rule.head), *map(str, rule.atoms)))
+
+
+def describe(solution: Solution) -> list[str]:
+    """Return a text per variable; the same solution always gives the same."""
+    return sorted(f"{variable}={term}" for variable, term in solution.items())
 
 
 def fresh_blank(*parts: str) -> Term:

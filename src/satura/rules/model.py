@@ -183,6 +183,19 @@ class Rule:
         return tuple(element for element in self.body if isinstance(element, Atom))
 
     @property
+    def every_atom(self) -> tuple[Atom, ...]:
+        """All triple patterns of head and body, those inside `NOT` and `EVERY` included."""
+        found = list(self.head)
+        for element in self.body:
+            if isinstance(element, Atom):
+                found.append(element)
+            elif isinstance(element, Negation):
+                found += element.atoms
+            elif isinstance(element, Every):
+                found += element.body
+        return tuple(found)
+
+    @property
     def filters(self) -> tuple[Filter, ...]:
         return tuple(element for element in self.body if isinstance(element, Filter))
 
