@@ -110,7 +110,7 @@ class Run:
     def _save(self, name: str, facts: DataFrame, what: str) -> int:
         """Write facts in parts, so that a pattern reads little more than it matches."""
         parted = facts.withColumn("part", self.relevance.part_column(self.parts))
-        return self.scratch.save_by(name, parted, ["part"], what)
+        return self.scratch.save(name, parted, what, by=["part"])
 
     def facts(
         self, least: int = 0, most: int | None = None, parts: Collection[int] | None = None
@@ -393,7 +393,7 @@ class Run:
         name = self.site.name("rewritten")
         least = both.groupBy(*PLACES).agg(F.min("age").alias("age"))
         parted = least.withColumn("part", self.relevance.part_column(self.parts))
-        self.scratch.save_by(name, parted, ["age", "part"], "replace equal terms")
+        self.scratch.save(name, parted, "replace equal terms", by=["age", "part"])
         parts = [(f"{name}/age={age}", age) for age in range(self.number + 1)]
         self.tables = [(part, age) for part, age in parts if self.scratch.rows(part)]
         self.total = sum(self.scratch.rows(part) for part, _ in self.tables)
