@@ -115,7 +115,7 @@ def materialize_store(
                 violations = _check(txn, saturated, stages, fail=fail_on_violation)
                 counts = _count(spark, txn, reading, duplicates, violations, stages)
                 with stages.stage("count derivations"):
-                    fired, derivations = saturated.fired(), saturated.derivations()
+                    fired, derivations = saturated.fired_and_derivations()
                 with stages.stage("look for what no rule acts on"):
                     ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):

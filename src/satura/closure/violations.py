@@ -25,7 +25,7 @@ from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.representatives import rewrite
 from satura.closure.rounds import Run
 from satura.closure.schema import ground
-from satura.closure.shapes import Shape
+from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O, named_shapes
 from satura.closure.whole import Saturated
 from satura.rules.expression import Call, Expression, conjuncts
@@ -86,9 +86,7 @@ def _solutions(
         run.start(facts)
     else:
         run.start(roots)
-    if run.total <= backend.memory_facts and all(
-        isinstance(x, Filter) for shape in shapes for x in shape.conditions
-    ):
+    if run.total <= backend.memory_facts and fit_memory(shapes):
         return _in_memory(saturated, run, shapes)
     return _on_spark(saturated, run, shapes)
 
@@ -133,7 +131,7 @@ def _roots(saturated: Saturated, relevance: Relevance, shapes: Sequence[Shape]) 
     """Return everything that facts follow from, literals as subjects included."""
     spark, backend, equality = saturated.spark, saturated.backend, saturated.equality
     roots = backend.roots(equality).unionByName(facts_frame(spark, saturated.roots()))
-    joined = backend.conclusions_frame(equality)
+    joined = backend.concluded_facts(equality)
     if joined is not None:
         roots = roots.unionByName(joined)
     about = backend.dictionary.literal_facts(
