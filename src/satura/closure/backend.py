@@ -20,10 +20,10 @@ from satura.closure.consequences import Table
 from satura.closure.derive import collect_facts, conclude, facts_frame, schema_condition
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
-from satura.closure.joins import PLACES, RULE
+from satura.closure.joins import RULE
 from satura.closure.memory import BudgetError, Conclusions, join_in_memory
 from satura.closure.negation import matches_of, negated_shapes
-from satura.closure.program import SAME_AS, Fact, Program
+from satura.closure.program import PLACES, SAME_AS, Fact, Program
 from satura.closure.relevance import find_relevance
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.rounds import Run
@@ -152,7 +152,7 @@ class SparkBackend:
         self.dictionary.prefetch(looked_at(run.closed.shapes, start))
         done = join_in_memory(
             run.closed, start, self.dictionary.texts, self.progress,
-            takes_part=run.relevance.holds, budget=MEMORY_BUDGET,
+            takes_part=run.relevance.may_be, budget=MEMORY_BUDGET,
         )  # fmt: skip
         if done.conclusions:
             name = self.name("concluded")

@@ -25,7 +25,6 @@ from satura.closure.derive import collect_facts, conclude, facts_frame, schema_c
 from satura.closure.equality import Equality
 from satura.closure.graphs import close_graphs, transitive_rules
 from satura.closure.joins import (
-    PLACES,
     RULE,
     FactsOf,
     equate,
@@ -35,7 +34,7 @@ from satura.closure.joins import (
     sum_up,
 )
 from satura.closure.memory import follow
-from satura.closure.program import SAME_AS, Fact, Pattern
+from satura.closure.program import PLACES, SAME_AS, Fact, Pattern
 from satura.closure.relevance import Relevance, may_be_schema
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.saturate import Closed, Progress
@@ -282,7 +281,7 @@ class Run:
             # Planning what follows from a few facts would take longer than finding it.
             table = new.unionByName(reached).limit(rows).toArrow()
             facts = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
-            found = follow(self.closed, facts, self.table, self.relevance.holds)
+            found = follow(self.closed, facts, self.table, self.relevance.may_be)
             if found is None:
                 return None
             return self._unknown(facts_frame(self.spark, found), len(found))

@@ -18,12 +18,13 @@ from satura.closure.backend import looked_at
 from satura.closure.conditions import apply_conditions
 from satura.closure.consequences import Table
 from satura.closure.derive import conclude, facts_frame
-from satura.closure.joins import PLACES, FactsOf, columns_of, solve
+from satura.closure.joins import FactsOf, columns_of, solve
 from satura.closure.memory import Facts, solve_in_memory
-from satura.closure.program import LiteralRule, Pattern, Slot
+from satura.closure.program import PLACES, LiteralRule, Pattern, Slot
 from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.representatives import rewrite
 from satura.closure.rounds import Run
+from satura.closure.saturate import EMPTY_TABLE
 from satura.closure.schema import ground
 from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O, named_shapes
@@ -82,7 +83,7 @@ def _solutions(
     roots = _roots(saturated, relevance, shapes)
     if literals_only:
         facts = _about_literals(saturated, roots, table)
-        run.table = Table((), {}, {}, {}, {})
+        run.table = EMPTY_TABLE
         run.start(facts)
     else:
         run.start(roots)
