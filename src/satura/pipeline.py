@@ -23,7 +23,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.compiling import compile_rules
-from satura.closure.derive import facts_frame
 from satura.closure.program import Program
 from satura.closure.representatives import members
 from satura.closure.saturate import Limits, Progress
@@ -232,9 +231,9 @@ def _close(
         scratch = txn.staging / "closure"
         terms = txn.read_terms(spark)
         saturated = close(spark, program, asserted, terms, scratch, progress=progress)
-        schema = saturated.schema
-        stage.rows = len(schema)
-        txn.write_facts("schema", facts_frame(spark, schema).coalesce(1))
+        schema = saturated.schema_table()
+        stage.rows = schema.num_rows
+        txn.put_facts("schema", schema)
         for made in saturated.backend.made_terms:
             txn.write_terms(saturated.backend.scratch.read([made], "id long, term string"))
         if saturated.equality:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 20
 """Without `--full`, the subjects compared are one in this many."""
-COLUMNS: Final = ["s", "p", "o", "support", "joins", "asserted"]
+COLUMNS: Final = ["s", "p", "o", "support", "joined", "asserted", "origin"]
 
 
 def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Check:
@@ -35,7 +35,7 @@ def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Ch
     with tempfile.TemporaryDirectory(prefix="satura-") as scratch:
         done = close(spark, program, asserted, store.terms(spark), Path(scratch))
         kept = store.frame(spark, "schema")
-        again = spark.createDataFrame(done.schema, "s long, p long, o long")
+        again = spark.createDataFrame(done.schema_table())
         derived = done.derive().where(F.pmod("s", F.lit(every)) == 0)
         stored = store.frame(spark, "derived").where(F.pmod("s", F.lit(every)) == 0)
         for what, right, wrong in (("schema", again, kept), ("closure", derived, stored)):

@@ -251,12 +251,19 @@ class SparkBackend:
         return None if frame is None else rewrite(self.spark, frame.select(*PLACES), equality)
 
     def joined(self, equality: Equality) -> DataFrame | None:
-        """Return what joins conclude: s, p, o, and in `joins` how many times."""
-        frame = self._conclusions()
+        """Return what joins conclude, each triple once, about representatives.
+
+        That a representative is the same as itself is not worth saying: of who stands for others
+        it is given, and whether joins say it too would depend on what was found first.
+        """
+        frame = self.concluded_facts(equality)
         if frame is None:
             return None
-        frame = rewrite(self.spark, frame, equality)
-        return frame.groupBy(*PLACES).agg(F.sum("times").alias("joins"))
+        if equality:
+            same_as = equality.find(SAME_AS)
+            equal = facts_frame(self.spark, [(term, same_as, term) for term in equality.members])
+            frame = frame.join(F.broadcast(equal), list(PLACES), "left_anti")
+        return frame.distinct()
 
     def conclusions(self) -> dict[str, int]:
         """Return how many conclusions the instances of each joined rule have made."""

@@ -65,8 +65,8 @@ def schema_condition(program: Program) -> Column:
 class Roots:
     """What the pass starts from, besides what is asserted.
 
-    `schema` are facts that count as given. `joined` (s, p, o, joins) is what joins conclude, and
-    `heads` the forms it has. `replaced` are asserted triples said of representatives, where that
+    `schema` are facts that count as given. `joined` (s, p, o) is what joins conclude, and `heads`
+    the forms it has. `replaced` are asserted triples said of representatives, where that
     changes them.
     """
 
@@ -85,42 +85,49 @@ def derive(
     *,
     hidden: Collection[int] = (),
 ) -> DataFrame:
-    """Return (s, p, o, support, joins, asserted) for every fact that something else entails.
+    """Return (s, p, o, support, joined, asserted) for every fact that something else entails.
 
-    `asserted` holds distinct triples about representatives. One shuffle, on the conclusions.
-    Triples of `hidden` predicates lead to others and are left out themselves.
+    `support` counts derivations from given triples; a fact is `joined` if joins conclude it, or
+    what only joins conclude entails it. `asserted` holds distinct triples about representatives.
+    One shuffle, on the conclusions. Triples of `hidden` predicates lead to others and are left out
+    themselves.
     """
     given = asserted.select(*PLACES)
-    everyone = reduce(DataFrame.unionByName, roots_of_pass(spark, asserted, roots, table))
-    conclusions = conclude(spark, everyone, table, tally)
+    own = [frame.withColumn("weight", F.lit(1)) for frame in given_roots(spark, asserted, roots)]
+    more = joined_roots(spark, asserted, roots, table)
+    if more is not None:
+        own.append(more.withColumn("weight", F.lit(0)))
+    everyone = reduce(DataFrame.unionByName, own)
+    conclusions = conclude(spark, everyone, table, tally, keep=["weight"])
     if tally is not None:
         shown = _without(spark, conclusions.where("s >= 0 and p >= 0"), hidden)
         conclusions = tally.watch(shown)
-    parts = [_weighed(conclusions, "weight")]
+    joined = (1 - F.col("weight")).alias("joined")
+    parts = [conclusions.select(*PLACES, "weight", joined, _given(0))]
     marks = concluded(spark, given, [*table.all_forms(), *roots.schema, *roots.heads])
     if roots.schema:
         parts.append(_weighed(facts_frame(spark, roots.schema), "weight"))
     if roots.replaced is not None:
-        parts.append(_weighed(roots.replaced, "joins"))
+        parts.append(_weighed(roots.replaced, "joined"))
         again = given.join(roots.replaced, list(PLACES), "left_semi")
         marks = again if marks is None else marks.unionByName(again)
     if roots.joined is not None:
-        parts.append(roots.joined.select(*PLACES, F.lit(0).alias("weight"), "joins", _given(0)))
+        parts.append(_weighed(roots.joined, "joined"))
     everything = reduce(DataFrame.unionByName, parts).where("s >= 0 and p >= 0")
     everything = _without(spark, everything, hidden)
     if marks is not None:
         zero = F.lit(0)
-        marked = marks.select(*PLACES, zero.alias("weight"), zero.alias("joins"), _given(1))
+        marked = marks.select(*PLACES, zero.alias("weight"), zero.alias("joined"), _given(1))
         everything = everything.unionByName(marked)
     return (
         everything.groupBy(*PLACES)
         .agg(
             F.sum("weight").cast("int").alias("support"),
-            F.sum("joins").cast("long").alias("joins"),
+            (F.max("joined") == 1).alias("joined"),
             F.max("given").alias("given"),
         )
-        .where("support > 0 or joins > 0")
-        .select(*PLACES, "support", "joins", (F.col("given") == 1).alias("asserted"))
+        .where("support > 0 or joined")
+        .select(*PLACES, "support", "joined", (F.col("given") == 1).alias("asserted"))
     )
 
 
@@ -137,32 +144,38 @@ def _given(value: int) -> Column:
 
 
 def _weighed(facts: DataFrame, column: str) -> DataFrame:
-    """Return facts that count once, by support or by joins."""
-    counts = [F.lit(int(name == column)).alias(name) for name in ("weight", "joins")]
+    """Return facts that count once, by support or as joined."""
+    counts = [F.lit(int(name == column)).alias(name) for name in ("weight", "joined")]
     return facts.select(*PLACES, *counts, _given(0))
 
 
-def roots_of_pass(
-    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table
-) -> list[DataFrame]:
-    """Return everything that the pass draws conclusions from, each triple once."""
+def given_roots(spark: SparkSession, asserted: DataFrame, roots: Roots) -> list[DataFrame]:
+    """Return what counts as given: asserted, said of representatives, or entailed schema."""
     found = [asserted.select(*PLACES)]
     if roots.schema:
         found.append(facts_frame(spark, roots.schema))
     if roots.replaced is not None:
         found.append(roots.replaced)
-    if roots.joined is not None:
-        # What joins conclude is a root if it is none by anything else.
-        fitting = conclude_roots(roots.joined.select(*PLACES), table)
-        if fitting is not None:
-            # Only triples of a form that joins conclude can be roots twice.
-            twice = concluded(spark, found[0], roots.heads)
-            others = [*found[1:], *([] if twice is None else [twice])]
-            if others:
-                every = reduce(DataFrame.unionByName, others)
-                fitting = fitting.join(every, list(PLACES), "left_anti")
-            found.append(fitting)
     return found
+
+
+def joined_roots(
+    spark: SparkSession, asserted: DataFrame, roots: Roots, table: Table
+) -> DataFrame | None:
+    """Return what joins alone conclude and something may follow from, each triple once."""
+    if roots.joined is None:
+        return None
+    fitting = conclude_roots(roots.joined.select(*PLACES), table)
+    if fitting is None:
+        return None
+    found = given_roots(spark, asserted, roots)
+    # Only triples of a form that joins conclude can be roots twice.
+    twice = concluded(spark, found[0], roots.heads)
+    others = [*found[1:], *([] if twice is None else [twice])]
+    if others:
+        every = reduce(DataFrame.unionByName, others)
+        fitting = fitting.join(every, list(PLACES), "left_anti")
+    return fitting
 
 
 def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
@@ -178,9 +191,14 @@ def conclude_roots(facts: DataFrame, table: Table) -> DataFrame | None:
 
 
 def conclude(
-    spark: SparkSession, roots: DataFrame, table: Table, tally: Tally | None = None
+    spark: SparkSession,
+    roots: DataFrame,
+    table: Table,
+    tally: Tally | None = None,
+    *,
+    keep: Sequence[str] = (),
 ) -> DataFrame:
-    """Return the conclusions of every root, duplicates included.
+    """Return the conclusions of every root, duplicates included, with columns to `keep` of it.
 
     With a `tally` there is a column `rule`, the number of the rule that concludes.
     """
@@ -193,11 +211,11 @@ def conclude(
         (roots, table.subject, ["p", "s"], rules.subject),
         (looped, _keyed(table.loop), ["p"], _keyed(rules.loop)),
     ]
-    frames = [_join(spark, *level, tally) for level in levels]
+    frames = [_join(spark, *level, tally, keep) for level in levels]
     found = [frame for frame in frames if frame is not None]
     if not found:
-        nothing = facts_frame(spark, [])
-        return nothing if tally is None else nothing.withColumn("rule", F.lit(-1))
+        more = [F.lit(-1).alias(name) for name in (*([] if tally is None else ["rule"]), *keep)]
+        return facts_frame(spark, []).select(*PLACES, *more)
     return reduce(DataFrame.unionByName, found)
 
 
@@ -212,6 +230,7 @@ def _join(
     keys: list[str],
     labels: Labels,
     tally: Tally | None,
+    keep: Sequence[str],
 ) -> DataFrame | None:
     """Join roots with the rows whose key they have and evaluate the forms."""
     forms = _form_rows(rows, keys)
@@ -231,7 +250,7 @@ def _join(
             roots = roots.where(F.col("p").isin(sorted(predicates)))  # pushed down to the files
         joined = roots.join(right, on=[roots[key] == right[f"key_{key}"] for key in keys])
     rule = [] if tally is None else ["rule"]
-    return joined.select(*(_slot(name).alias(name) for name in PLACES), *rule)
+    return joined.select(*(_slot(name).alias(name) for name in PLACES), *rule, *keep)
 
 
 def _form_rows(rows: Rows, keys: list[str]) -> pa.Table:

@@ -28,6 +28,10 @@ Pattern: TypeAlias = tuple[Slot, Slot, Slot]
 Fact: TypeAlias = tuple[int, int, int]
 
 PLACES: Final = ("s", "p", "o")
+ASSERTED_ORIGIN: Final = 1
+TERM_ORIGIN: Final = 2
+"""Where a triple of the closed schema is from, as bits: it is asserted (or joins conclude it), a
+rule about terms says it. 0: it is entailed."""
 """The columns of facts in frames."""
 
 TYPE: Final = term_id(RDF_TYPE)

@@ -6,17 +6,24 @@ Materializing and verifying share this, so what is checked is what was computed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.backend import MEMORY_FACTS, SparkBackend
 from satura.closure.derive import Roots, derive
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
-from satura.closure.program import Fact, Program
+from satura.closure.program import (
+    ASSERTED_ORIGIN,
+    PLACES,
+    TERM_ORIGIN,
+    Fact,
+    Program,
+)
 from satura.closure.representatives import rewrite
 from satura.closure.saturate import Closed, Progress, saturate
 from satura.closure.schema import fill
@@ -47,11 +54,17 @@ class Saturated:
     rounds: int
     passes: int
     tally: Tally
+    about_terms: frozenset[Fact]
+    """What rules about terms conclude."""
 
     @property
     def schema(self) -> list[Fact]:
         """The triples of the closed schema that are RDF."""
         return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
+
+    def schema_table(self) -> pa.Table:
+        """Return the triples of the closed schema, with where each is from."""
+        return schema_table(self.schema, self.closed, self.about_terms)
 
     def roots(self) -> list[Fact]:
         """Return the facts of `SparkBackend.also_given`, without those of blank predicates."""
@@ -59,7 +72,7 @@ class Saturated:
         return [fact for fact in facts if fact[1] not in self.blank]
 
     def derive(self) -> DataFrame:
-        """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
+        """Return (s, p, o, support, joined, asserted) of all that is derived; see `derive`."""
         asserted, roots = self._given()
         table = self.closed.consequences.derives
         return derive(self.spark, asserted, roots, table, self.tally, hidden=self.blank)
@@ -123,7 +136,8 @@ def close(
     backend = SparkBackend(
         spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, in_memory
     )
-    done = saturate(program, backend, dictionary.term_facts(program), dictionary.texts)
+    about_terms = frozenset(dictionary.term_facts(program))
+    done = saturate(program, backend, about_terms, dictionary.texts)
     blank = _blank_predicates(done.closed, done.equality, backend, program.names)
     return Saturated(
         spark,
@@ -134,7 +148,20 @@ def close(
         progress.rounds,
         done.passes,
         Tally(done.closed.consequences.rules),
+        about_terms,
     )
+
+
+def schema_table(schema: Iterable[Fact], closed: Closed, about_terms: Collection[Fact]) -> pa.Table:
+    """Return triples of a closed schema, with where each is from: see `layout.KIND_COLUMNS`."""
+    rows = [
+        (*fact, ASSERTED_ORIGIN * (fact not in closed.roots) + TERM_ORIGIN * (fact in about_terms))
+        for fact in schema
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * 4
+    types = (pa.int64(), pa.int64(), pa.int64(), pa.int32())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    return pa.table(arrays, names=[*PLACES, "origin"])
 
 
 def _blank_predicates(

@@ -69,12 +69,13 @@ def _read_batches(
     rows = Rows()
     for batch in batches:
         for number in batch.column("id").to_pylist():
-            yield from _read_document(sources[number], on_error, rows)
+            yield from read_document(sources[number], on_error, rows)
     if len(rows):
         yield rows.take()
 
 
-def _read_document(source: Input, on_error: OnError, rows: Rows) -> Iterator[pa.RecordBatch]:
+def read_document(source: Input, on_error: OnError, rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the statements and faults of one input; what is left in `rows` is yielded later."""
     parse = _parse_line_file if source.format in LINE_FORMATS else _parse_document
     try:
         with open_stream(source) as stream:

@@ -88,15 +88,16 @@ def first_faults(faults: DataFrame) -> tuple[ParseError, ...]:
         start.alias("start"), F.substring(F.col("text"), start, F.lit(2 * EXCERPT)).alias("text"),
     )  # fmt: skip
     return tuple(
-        _parse_error(row["label"] or row["file"], row["line"], row["column"], row["error"],
+        parse_error(row["label"] or row["file"], row["line"], row["column"], row["error"],
                      row["start"], row["text"])
         for row in collect_first(rows, SHOWN)
     )  # fmt: skip
 
 
-def _parse_error(
+def parse_error(
     source: str, line: int | None, column: int | None, message: str, start: int, text: str | None
 ) -> ParseError:
+    """Return a fault as an error; `text` is what of the line is shown, from column `start`."""
     excerpt, caret = None, None
     if text is not None:
         excerpt, caret = cut_excerpt(text, None if column is None else column - start + 1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from deltalake.schema import PrimitiveType
 from deltalake.transaction import (
     AddAction,
     CommitProperties,
+    RemoveAction,
     Transaction,
     create_table_with_add_actions,
 )
@@ -58,6 +60,7 @@ class DataFile:
     kind: str | None
     bounds: Mapping[str, tuple[int, int]]  # column → least and greatest value
     nulls: Mapping[str, int]  # column → number of nulls
+    since: int = 0  # the version that the rows came with
 
     def may_hold(self, column: str, ids: Collection[int]) -> bool:
         """Say whether some of the ids may stand in the column."""
@@ -85,7 +88,11 @@ class Snapshot:
 
 
 def add_actions(
-    table: Path, directory: Path, columns: layout.Columns, *, kind: str | None = None
+    table: Path,
+    directory: Path,
+    columns: layout.Columns,
+    *,
+    partition: Mapping[str, str] | None = None,
 ) -> list[AddAction]:
     """Describe the Parquet files under a directory of a table, from their footers.
 
@@ -96,7 +103,7 @@ def add_actions(
         AddAction(
             path=file.relative_to(table).as_posix(),
             size=file.stat().st_size,
-            partition_values={} if kind is None else {"kind": kind},
+            partition_values=dict(partition or {}),
             modification_time=int(file.stat().st_mtime * 1000),
             data_change=True,
             stats=json.dumps(statistics(footer)),
@@ -163,10 +170,12 @@ def commit(
     *,
     base: int | None,
     metadata: Mapping[str, Any],
+    removes: Sequence[DataFile] | None = None,
 ) -> int:
-    """Replace all files of a table by `adds` in one commit on version `base`; return the new one.
+    """Add files to a table in one commit on version `base`; return the new one.
 
-    `base` of None makes the table. Raise `ConflictError` if the table is not at `base` any more.
+    Without `removes` they replace all there are, else only those. `base` of None makes the table.
+    Raise `ConflictError` if the table is not at `base` any more.
     """
     version = 0 if base is None else base + 1
     properties = CommitProperties(
@@ -174,7 +183,7 @@ def commit(
         max_commit_retries=0,
         app_transactions=[Transaction(APPLICATION, version)],
     )
-    partitions = [name for name, _ in columns if name == "kind"]
+    partitions = [name for name, _ in columns if name in layout.PARTITIONS]
     try:
         if base is None:
             create_table_with_add_actions(
@@ -187,9 +196,14 @@ def commit(
                 commit_properties=properties,
             )
         else:
+            now = int(time.time() * 1000)
+            gone = [
+                RemoveAction(file.path, True, now, file.size, _partition(file))
+                for file in removes or ()
+            ]
             DeltaTable(table.as_uri(), version=base).create_write_transaction(
-                list(adds),
-                "overwrite",
+                [*adds, *gone],
+                "overwrite" if removes is None else "append",
                 _delta_schema(columns),
                 partition_by=partitions,
                 commit_properties=properties,
@@ -329,6 +343,10 @@ def _delta_schema(columns: layout.Columns) -> Schema:
     )
 
 
+def _partition(file: DataFile) -> dict[str, str | None]:
+    return {} if file.kind is None else {"kind": file.kind, "since": str(file.since)}
+
+
 def _data_file(row: Mapping[str, Any]) -> DataFile:
     indexed = [name for name in layout.INDEXED if row.get(f"min.{name}") is not None]
     counted = [name for name in layout.INDEXED if row.get(f"null_count.{name}") is not None]
@@ -339,6 +357,7 @@ def _data_file(row: Mapping[str, Any]) -> DataFile:
         kind=row.get("partition.kind"),
         bounds={name: (row[f"min.{name}"], row[f"max.{name}"]) for name in indexed},
         nulls={name: row[f"null_count.{name}"] for name in counted},
+        since=int(row.get("partition.since") or 0),
     )
 
 

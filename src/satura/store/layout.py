@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from satura.errors import ConfigError, UnsupportedError
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 
 Kind: TypeAlias = Literal["asserted", "derived", "schema", "equal"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -43,21 +43,40 @@ Columns: TypeAlias = tuple[tuple[str, str], ...]
 TRIPLE: Final[Columns] = (("s", "long"), ("p", "long"), ("o", "long"))
 # What the Parquet files of each kind hold; a column a kind lacks reads as null.
 KIND_COLUMNS: Final[dict[Kind, Columns]] = {
-    "asserted": (*TRIPLE, ("g", "long")),
-    "derived": (*TRIPLE, ("support", "int"), ("joins", "long"), ("asserted", "boolean")),
-    "schema": TRIPLE,
+    "asserted": (*TRIPLE, ("g", "long"), ("gone", "boolean")),
+    "derived": (
+        *TRIPLE,
+        ("support", "int"),
+        ("joined", "boolean"),
+        ("asserted", "boolean"),
+        ("gone", "boolean"),
+    ),
+    # Where a triple of the closed schema is from; see `closure.program`.
+    "schema": (*TRIPLE, ("origin", "int")),
     # Terms that are `owl:sameAs` others: the term, its representative, whether it is an IRI.
     "equal": (("s", "long"), ("o", "long"), ("iri", "boolean")),
 }
 FACTS_COLUMNS: Final[Columns] = (
     ("kind", "string"),
+    ("since", "long"),
     *TRIPLE,
     ("g", "long"),
     ("support", "int"),
-    ("joins", "long"),
+    ("joined", "boolean"),
     ("asserted", "boolean"),
+    ("gone", "boolean"),
+    ("origin", "int"),
     ("iri", "boolean"),
 )
+# Columns by which the files of facts are told apart without reading them.
+PARTITIONS: Final = ("kind", "since")
+# What tells the rows of a kind apart. Of two rows with one key the later (`since`) holds, and one
+# that is `gone` says that there is no such row any more. Kinds without a key are written whole.
+KEYS: Final[dict[Kind, tuple[str, ...]]] = {
+    "asserted": ("s", "p", "o", "g"),
+    "derived": ("s", "p", "o"),
+}
+
 TERMS_COLUMNS: Final[Columns] = (("id", "long"), ("term", "string"))
 REJECTS_COLUMNS: Final[Columns] = (
     ("file", "string"),

@@ -10,7 +10,7 @@ Invariant: a frame reads exactly the files of the snapshot, never what merely li
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -22,6 +22,7 @@ from satura.jobs import collect_first, described
 from satura.parquet import read_files
 from satura.store import delta, layout, sameness
 from satura.store.delta import DataFile, Ids, Snapshot
+from satura.store.layers import overlaid
 from satura.store.layout import Kind
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
@@ -97,8 +98,8 @@ class Store:
         self.terms_snapshot = terms
 
     @classmethod
-    def open(cls, path: str | Path) -> Store:
-        """Open the current snapshot; only logs are read, no data file is touched."""
+    def open(cls, path: str | Path, version: int | None = None) -> Store:
+        """Open the current snapshot, or an earlier one; only logs are read, no data file is."""
         root = layout.store_path(path)
         try:
             found = layout.is_store(root)
@@ -106,7 +107,13 @@ class Store:
             raise delta.unreadable(root / layout.FACTS, error) from error
         if not found:
             raise StoreError("STORE-MISSING", f"there is no store at `{root}`", _nearby(root))
-        facts = delta.read_snapshot(root / layout.FACTS)
+        latest = delta.latest_version(root / layout.FACTS)
+        if version is not None and (latest is None or not 0 <= version <= latest):
+            raise StoreError(
+                "STORE-VERSION", f"the store at `{root}` has no version {version}",
+                f"the latest is {latest}; `satura history` lists them",
+            )  # fmt: skip
+        facts = delta.read_snapshot(root / layout.FACTS, version)
         recorded = _recorded(root, facts.version)
         terms = delta.read_snapshot(root / layout.TERMS, int(recorded["terms_version"]))
         return cls(root, _info(root, recorded, facts, terms), facts, terms)
@@ -122,11 +129,16 @@ class Store:
         """Return the rows of a kind, only those with the given subjects, predicates or objects.
 
         Files whose bounds exclude every match are not read. Columns: `s p o g` of asserted,
-        `s p o support joins asserted` of derived, `s p o` of schema, `s o iri` of equal. No job
-        is run.
+        `s p o support joined asserted` of derived, `s p o origin` of schema, `s o iri` of equal.
+        No job is run.
         """
         files = delta.prune(self.facts_snapshot.files, kind=kind, s=s, p=p, o=o)
-        frame = self._read(spark, self.facts_snapshot, files, layout.KIND_COLUMNS[kind])
+        layers = {since: [x for x in files if x.since == since] for since in _sinces(files)}
+        frames = [
+            self._read(spark, self.facts_snapshot, layer, layout.KIND_COLUMNS[kind])
+            for layer in (layers.values() or [()])
+        ]
+        frame = overlaid(kind, frames, sum(x.rows for x in files) - _base_rows(layers))
         for column, ids in (("s", s), ("p", p), ("o", o)):
             if ids is not None:
                 frame = frame.where(frame[column].isin(*delta.as_ids(ids)))
@@ -263,6 +275,14 @@ class Store:
             check_file(snapshot.table / file.path, file.size)
         paths = [snapshot.table / file.path for file in files]
         return read_files(spark, paths, layout.ddl(columns))
+
+
+def _sinces(files: Iterable[DataFile]) -> list[int]:
+    return sorted({file.since for file in files})
+
+
+def _base_rows(layers: Mapping[int, Sequence[DataFile]]) -> int:
+    return sum(file.rows for file in next(iter(layers.values()), ()))
 
 
 def check_file(path: Path, expected: int) -> None:

@@ -17,13 +17,15 @@ import json
 import logging
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
@@ -31,6 +33,7 @@ from satura.errors import ConfigError, StoreError
 from satura.jobs import described
 from satura.parquet import NO_MARK, data_files, read_files, uri
 from satura.store import delta, layout, leftovers, writer
+from satura.store.delta import DataFile
 from satura.store.layout import (
     FACTS,
     FACTS_COLUMNS,
@@ -80,6 +83,31 @@ def begin(path: str | Path, *, overwrite: bool) -> Transaction:
         return Transaction(root)
 
 
+def begin_update(store: Store) -> Transaction:
+    """Begin to write the next snapshot of a store, on the one that is open.
+
+    Raise `ConflictError` if another transaction has committed since it was opened.
+    """
+    with _writable(store.path):
+        txn = Transaction(store.path)
+    if txn.base != store.version:
+        txn.rollback()
+        raise delta.conflict(store.path / FACTS, store.version)
+    return txn
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the next snapshot keeps of the one before: all files of facts and terms but these.
+
+    `beside` are the files beside the tables that stay, with their sizes.
+    """
+
+    replaced: Sequence[DataFile] = ()
+    replaced_terms: Sequence[DataFile] = ()
+    beside: Mapping[str, int] = field(default_factory=dict)
+
+
 class Transaction:
     """One attempt to write the next snapshot. Leaving its `with` block uncommitted undoes it."""
 
@@ -99,6 +127,11 @@ class Transaction:
             shutil.rmtree(self.staging, ignore_errors=True)
             self._release()
             raise
+
+    @property
+    def version(self) -> int:
+        """The version that a commit will have."""
+        return 0 if self.base is None else self.base + 1
 
     @property
     def terms_dir(self) -> Path:
@@ -125,7 +158,23 @@ class Transaction:
         What is sorted together stays together: `repartitionByRange` on `p` and `o` beforehand
         makes bounds that let a reader skip most files.
         """
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        if kind in layout.KEYS and "gone" not in frame.columns:
+            frame = frame.withColumn("gone", F.lit(False))
         _write(frame, self.facts_dir(kind), KIND_COLUMNS[kind], f"write {kind} facts")
+
+    def put_facts(self, kind: Kind, table: pa.Table) -> None:
+        """Write rows of a kind that are on the driver, as one file; none if there are none."""
+        _put(table, self.facts_dir(kind))
+
+    def put_terms(self, table: pa.Table) -> None:
+        """Write rows of the dictionary that are on the driver."""
+        _put(table, self.terms_dir)
+
+    def put_violations(self, table: pa.Table) -> None:
+        """Write violations that are on the driver."""
+        _put(table, self.violations_dir)
 
     def write_terms(self, frame: DataFrame) -> None:
         """Write rows of the dictionary; ids must be distinct over all calls."""
@@ -148,21 +197,21 @@ class Transaction:
         """Return the rows of the dictionary written so far."""
         return read_files(spark, data_files(self.terms_dir), layout.ddl(TERMS_COLUMNS))
 
-    def commit(self, metadata: CommitMetadata) -> Store:
-        """Make what was written the current snapshot, in place of the one before.
+    def commit(self, metadata: CommitMetadata, kept: Kept | None = None) -> Store:
+        """Make what was written the current snapshot, in place of the one before or on top of it.
 
         Raise `ConflictError` if another transaction committed since this one began. On any error
         the store is as it was and the files of this transaction are removed.
         """
         try:
-            self._commit(metadata)
+            self._commit(metadata, kept)
         except BaseException:
             self.rollback()
             raise
         self._finish()
         return Store.open(self.path)
 
-    def _commit(self, metadata: CommitMetadata) -> None:
+    def _commit(self, metadata: CommitMetadata, kept: Kept | None) -> None:
         if self._lock is None:
             raise StoreError("STORE-WRITE", f"transaction `{self.id}` is over", "begin another")
         facts, terms = self.path / FACTS, self.path / TERMS
@@ -173,7 +222,8 @@ class Transaction:
             adds = {kind: self._facts_added(kind) for kind in KINDS}
             terms_adds = delta.add_actions(terms, self.terms_dir, TERMS_COLUMNS)
             beside = self._beside_added()
-            _check_counts(metadata, adds)
+            if kept is None:
+                _check_counts(metadata, adds)
             for kind in KINDS:
                 _drop_empty(self.facts_dir(kind), facts, adds[kind])
             _drop_empty(self.terms_dir, terms, terms_adds)
@@ -181,14 +231,21 @@ class Transaction:
             delta.sync([*(facts / add.path for add in facts_adds), *beside])
             delta.sync(terms / add.path for add in terms_adds)
         recorded: dict[str, Any] = {"txn": self.id, "created": self.created}
-        terms_version = delta.commit(
-            terms, TERMS_COLUMNS, terms_adds, base=self._terms_base, metadata=recorded
-        )
+        replaced_terms = None if kept is None else kept.replaced_terms
+        terms_version = self._terms_base
+        if terms_version is None or kept is None or terms_adds or replaced_terms:
+            terms_version = delta.commit(
+                terms, TERMS_COLUMNS, terms_adds, base=terms_version, metadata=recorded,
+                removes=replaced_terms,
+            )  # fmt: skip
         recorded |= {"terms_version": terms_version} | record(metadata)
-        recorded["beside"] = {
+        recorded["beside"] = dict(kept.beside if kept else {}) | {
             file.relative_to(self.path).as_posix(): file.stat().st_size for file in beside
         }
-        delta.commit(facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded)
+        delta.commit(
+            facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded,
+            removes=None if kept is None else kept.replaced,
+        )  # fmt: skip
 
     def rollback(self) -> None:
         """Remove the files of this transaction, unless it is committed; never raise for that.
@@ -221,8 +278,10 @@ class Transaction:
         self.rollback()
 
     def _facts_added(self, kind: Kind) -> list[AddAction]:
-        table = self.path / FACTS
-        return delta.add_actions(table, self.facts_dir(kind), KIND_COLUMNS[kind], kind=kind)
+        partition = {"kind": kind, "since": str(self.version)}
+        return delta.add_actions(
+            self.path / FACTS, self.facts_dir(kind), KIND_COLUMNS[kind], partition=partition
+        )
 
     def _beside_added(self) -> list[Path]:
         found: list[Path] = []
@@ -237,8 +296,7 @@ class Transaction:
 
     def _landed(self) -> bool:
         """Say whether our commit to facts is in the log, whatever was raised after it."""
-        version = 0 if self.base is None else self.base + 1
-        found = delta.read_metadata(self.path / FACTS, version)
+        found = delta.read_metadata(self.path / FACTS, self.version)
         return found is not None and found.get("txn") == self.id
 
     def _undo_terms(self) -> None:
@@ -299,6 +357,14 @@ def _write(frame: DataFrame, directory: Path, columns: layout.Columns, what: str
     # No `_SUCCESS` file: the Delta log says what is complete.
     with described(frame.sparkSession, what):
         shaped.write.mode("append").option(*NO_MARK).parquet(uri(directory))
+
+
+def _put(table: pa.Table, directory: Path) -> None:
+    if not table.num_rows:
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    number = len(list(directory.iterdir()))
+    pq.write_table(table, directory / f"part-{number:05d}.parquet", compression="snappy")
 
 
 @contextmanager

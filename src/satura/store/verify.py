@@ -214,8 +214,8 @@ def _check_equal(spark: SparkSession, store: Store) -> _Finding:
 
 def _check_support(spark: SparkSession, store: Store) -> _Finding:
     derived = store.frame(spark, "derived")
-    known = "support is not null and joins is not null and asserted is not null"
-    row = derived.where(f"not ({known} and (support > 0 or joins > 0))").first()
+    known = "support is not null and joined is not null and asserted is not null"
+    row = derived.where(f"not ({known} and (support > 0 or joined))").first()
     return (
         "every derived row has support or is concluded by a join",
         None if row is None else f"without: {row.asDict()}",

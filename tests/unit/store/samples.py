@@ -47,6 +47,7 @@ def write_sample(txn: Transaction, tag: str = "a", rows: int = 3) -> CommitMetad
             "p": longs([type_] * rows),
             "o": longs([class_] + [literal] * (rows - 1)),
             "g": longs([None] * (rows - 1) + [graph]),
+            "gone": pa.array([False] * rows, pa.bool_()),
         },
     )
     write_parquet(
@@ -57,14 +58,20 @@ def write_sample(txn: Transaction, tag: str = "a", rows: int = 3) -> CommitMetad
             "p": longs([type_] * rows),
             "o": longs([class_] * rows),
             "support": pa.array([1] * rows, pa.int32()),
-            "joins": longs([0] * rows),
+            "joined": pa.array([False] * rows, pa.bool_()),
+            "gone": pa.array([False] * rows, pa.bool_()),
             "asserted": pa.array([True] + [False] * (rows - 1), pa.bool_()),
         },
     )
     write_parquet(
         txn.facts_dir("schema"),
         "part-0",
-        {"s": longs([class_]), "p": longs([type_]), "o": longs([class_])},
+        {
+            "s": longs([class_]),
+            "p": longs([type_]),
+            "o": longs([class_]),
+            "origin": pa.array([1], pa.int32()),
+        },
     )
     write_parquet(
         txn.terms_dir,

@@ -45,13 +45,17 @@ def fact(txn: Transaction, kind: layout.Kind, s: int, p: int, o: int, **more: pa
     columns = {"s": longs([s]), "p": longs([p]), "o": longs([o])}
     if kind == "asserted":
         columns["g"] = longs([None])
+    if kind == "schema":
+        columns["origin"] = pa.array([0], pa.int32())
+    else:
+        columns["gone"] = pa.array([False], pa.bool_())
     write_parquet(txn.facts_dir(kind), "part-1", columns | more)
 
 
 def derived(txn: Transaction, o: int, s: int, support: int, asserted: bool) -> None:
     more = {
         "support": pa.array([support], pa.int32()),
-        "joins": longs([0]),
+        "joined": pa.array([False], pa.bool_()),
         "asserted": pa.array([asserted], pa.bool_()),
     }
     fact(txn, "derived", s, TYPE, o, **more)

@@ -1,0 +1,1 @@
+"""Keeping a store exactly closed while triples and schema come and go."""

@@ -1,0 +1,98 @@
+"""The schema before and after a change, each closed, with its tables.
+
+Schema is small, so both are closed on the driver. If no schema triple changes, the two are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from satura.closure.dictionary import satisfying
+from satura.closure.local import apply_term_rule
+from satura.closure.program import ASSERTED_ORIGIN, TERM_ORIGIN, TYPE, Fact, Program
+from satura.closure.saturate import Closed, close_and_specialize
+from satura.closure.texts import Texts
+from satura.maintain.model import Delta
+from satura.store.rows import Triples
+from satura.store.state import State
+from satura.terms.ntriples import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What the schema was closed from, and what came of it."""
+
+    given: frozenset[Fact]
+    about_terms: frozenset[Fact]
+    closed: Closed
+
+
+def as_facts(triples: Triples) -> frozenset[Fact]:
+    """Return triples as a set of Python tuples."""
+    return frozenset((s, p, o) for s, p, o in triples.tolist())
+
+
+def stored_schema(program: Program, state: State, texts: Texts) -> Schema:
+    """Close the schema of a snapshot again, from what of it is given."""
+    triples, origin = state.schema()
+    given = as_facts(triples[(origin & ASSERTED_ORIGIN) > 0])
+    about_terms = as_facts(triples[(origin & TERM_ORIGIN) > 0])
+    return _close(program, given, about_terms, texts)
+
+
+def changed_schema(
+    program: Program,
+    schema: Schema,
+    delta: Delta,
+    terms: Mapping[int, Term],
+    is_used: Callable[[Collection[int]], Collection[int]],
+    texts: Texts,
+) -> Schema:
+    """Return the schema after a change, the very same if nothing of it changes.
+
+    `terms` are those of the change; `is_used` says which terms still occur after it.
+    """
+    added, removed = (_schema_of(program, x) for x in (delta.added, delta.removed))
+    about_terms = _about_terms(program, schema.about_terms, terms, is_used)
+    if not added and not removed and about_terms == schema.about_terms:
+        return schema
+    given = (schema.given - removed) | added
+    if given == schema.given and about_terms == schema.about_terms:
+        return schema
+    return _close(program, given, about_terms, texts)
+
+
+def _close(
+    program: Program, given: frozenset[Fact], about_terms: frozenset[Fact], texts: Texts
+) -> Schema:
+    # What instances feed into the schema is not asked for: whoever calls looks at `feeds`.
+    closed = close_and_specialize(program, given, about_terms, lambda *_: (), texts)
+    return Schema(given, about_terms, closed)
+
+
+def _schema_of(program: Program, triples: Triples) -> frozenset[Fact]:
+    if not len(triples):
+        return frozenset()
+    predicates = np.array(sorted(program.schema_predicates), np.int64)
+    classes = np.array(sorted(program.schema_classes), np.int64)
+    p, o = triples[:, 1], triples[:, 2]
+    return as_facts(triples[np.isin(p, predicates) | ((p == TYPE) & np.isin(o, classes))])
+
+
+def _about_terms(
+    program: Program,
+    known: frozenset[Fact],
+    terms: Mapping[int, Term],
+    is_used: Callable[[Collection[int]], Collection[int]],
+) -> frozenset[Fact]:
+    """Return what rules about terms say, once the terms of a change have come or gone."""
+    found = set(known)
+    for rule in program.term_rules:
+        concerned = set(satisfying(rule, terms))
+        used = set(is_used(concerned)) | (concerned & program.names.keys())
+        found -= set(apply_term_rule(rule, concerned - used))
+        found |= set(apply_term_rule(rule, used))
+    return frozenset(found)
