@@ -20,7 +20,6 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.compiling import compile_rules
@@ -39,6 +38,7 @@ from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
 from satura.jobs import collect_first, shuffled_rows
+from satura.parquet import count_nulls, count_rows, data_files, read_files
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
@@ -46,9 +46,8 @@ from satura.rules.writer import write_rules
 from satura.stopping import deadline
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
-from satura.store.layout import VIOLATIONS_COLUMNS, data_files
+from satura.store.layout import VIOLATIONS_COLUMNS, ddl
 from satura.store.sameness import about_representatives, expand
-from satura.store.store import read_files
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def materialize_store(
                 violations = _check(txn, saturated, stages, fail=fail_on_violation)
                 counts = _count(spark, txn, reading, duplicates, violations, stages)
                 with stages.stage("count derivations"):
-                    fired, derivations = saturated.fired(), saturated.derivations()
+                    fired, derivations = saturated.fired_and_derivations()
                 with stages.stage("look for what no rule acts on"):
                     ignored = not_acted_on(txn.read_facts(spark, "asserted"), rule_set)
             with stages.stage("commit"):
@@ -150,27 +149,27 @@ def _read(
         reading = open_reading(spark, inputs, staging=str(txn.staging), on_error=on_error)
     with stages.stage("read terms") as stage:
         _write_terms(spark, txn, reading, program)
-        stage.rows = _rows(txn.terms_dir)
+        stage.rows = count_rows(txn.terms_dir)
     with stages.stage("check terms"):
         suspects = _suspects(spark, txn) if reading.has_lines else []
     if suspects:
         log.info("doubtful term %s: every line is now checked by itself", suspects[0])
         reading = reading.restart_strict()
     # A line that the fast path did not vouch for left a NULL among the terms.
-    if suspects or _nulls(txn.terms_dir, "term"):
+    if suspects or count_nulls(txn.terms_dir, "term"):
         with stages.stage("read other lines"):
             reading.parse_rest()
             reading.raise_faults()
         with stages.stage("read terms again") as stage:
             rmtree(txn.terms_dir)
             _write_terms(spark, txn, reading, program)
-            stage.rows = _rows(txn.terms_dir)
+            stage.rows = count_rows(txn.terms_dir)
     else:
         reading.raise_faults()
     with stages.stage("check ids"):
         # Terms are distinct, so only a collision repeats an id; sorting ids here is the quick way.
         files = data_files(txn.terms_dir)
-        if _rows(txn.terms_dir) > MAX_SORTED or has_repeated_ids(files):
+        if count_rows(txn.terms_dir) > MAX_SORTED or has_repeated_ids(files):
             check_collisions(spark, txn.read_terms(spark))
     return reading
 
@@ -211,7 +210,7 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
         distinct = distinct.withColumn("g", F.lit(None))
     with stages.stage("write asserted triples") as stage:
         txn.write_facts("asserted", distinct.select("s", "p", "o", "g"))
-        stage.rows = _rows(txn.facts_dir("asserted"))
+        stage.rows = count_rows(txn.facts_dir("asserted"))
     if not stage.rows:
         raise DataError(
             "RDF-EMPTY", "the input holds no triples", "check the paths and formats of the input"
@@ -242,8 +241,8 @@ def _close(
             txn.write_facts("equal", _equal(spark, saturated, txn).coalesce(1))
     with stages.stage("derive") as stage:
         txn.write_facts("derived", saturated.derive())
-        stage.rows = _rows(txn.facts_dir("derived"))
-    progress.facts(_rows(directory) + stage.rows)
+        stage.rows = count_rows(txn.facts_dir("derived"))
+    progress.facts(count_rows(directory) + stage.rows)
     return saturated
 
 
@@ -253,7 +252,7 @@ def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool
         found = find_violations(saturated)
         if found is not None:
             txn.write_violations(found)
-        stage.rows = _rows(txn.violations_dir)
+        stage.rows = count_rows(txn.violations_dir)
     if fail and stage.rows:
         rules = sorted({row["rule"] for row in collect_first(_violated(saturated, txn), 20)})
         raise InconsistencyError(
@@ -267,7 +266,7 @@ def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool
 
 def _violated(saturated: Saturated, txn: Transaction) -> DataFrame:
     files = data_files(txn.violations_dir)
-    return read_files(saturated.spark, files, VIOLATIONS_COLUMNS).select("rule").distinct()
+    return read_files(saturated.spark, files, ddl(VIOLATIONS_COLUMNS)).select("rule").distinct()
 
 
 def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
@@ -291,8 +290,8 @@ def _count(
 ) -> Counts:
     with stages.stage("count"):
         asserted, derived = txn.facts_dir("asserted"), txn.facts_dir("derived")
-        equal = _rows(txn.facts_dir("equal"))
-        triples = _rows(asserted)
+        equal = count_rows(txn.facts_dir("equal"))
+        triples = count_rows(asserted)
         given = txn.read_facts(spark, "asserted").select("s", "p", "o")
         if _names_graphs(asserted):
             given = given.distinct()
@@ -309,11 +308,11 @@ def _count(
             rejected = reading.faults.total
             txn.write_rejects(reading.rejects())
         return Counts(
-            asserted=_rows(asserted),
-            derived=_rows(derived),
+            asserted=count_rows(asserted),
+            derived=count_rows(derived),
             inferred=closure - triples,
             closure=closure,
-            schema=_rows(txn.facts_dir("schema")),
+            schema=count_rows(txn.facts_dir("schema")),
             equal=equal,
             violations=violations,
             rejected=rejected,
@@ -321,29 +320,6 @@ def _count(
         )
 
 
-def _rows(directory: Path) -> int:
-    """Return the rows of the Parquet files in a directory, from their footers."""
-    return sum(pq.read_metadata(file).num_rows for file in data_files(directory))
-
-
 def _names_graphs(asserted: Path) -> bool:
     """Say whether any asserted row is in a named graph, so that a triple may stand in several."""
-    return _nulls(asserted, "g") != _rows(asserted)
-
-
-def _nulls(directory: Path, column: str) -> int:
-    """Return the nulls of a column, from the footers where they say it.
-
-    Parquet leaves statistics out where a value is very long; then the column is read.
-    """
-    total = 0
-    for path in data_files(directory):
-        with pq.ParquetFile(path) as file:
-            at = file.schema_arrow.get_field_index(column)
-            for group in range(file.num_row_groups):
-                found = file.metadata.row_group(group).column(at).statistics
-                if found is not None and found.has_null_count:
-                    total += found.null_count
-                else:
-                    total += file.read_row_group(group, columns=[column])[column].null_count
-    return total
+    return count_nulls(asserted, "g") != count_rows(asserted)

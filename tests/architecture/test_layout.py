@@ -20,7 +20,7 @@ ORDER = (
     "__init__",  # the version; public names are imported when first used
     "errors", "vocab", "components",
     "terms",
-    "jobs", "progress", "failures", "stopping",
+    "jobs", "parquet", "progress", "failures", "stopping",
     "rules", "io",
     "coverage", "entailment",
     "reference",

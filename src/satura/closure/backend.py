@@ -20,20 +20,19 @@ from satura.closure.consequences import Table
 from satura.closure.derive import collect_facts, conclude, facts_frame, schema_condition
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
-from satura.closure.joins import PLACES, RULE
+from satura.closure.joins import RULE
 from satura.closure.memory import BudgetError, Conclusions, join_in_memory
 from satura.closure.negation import matches_of, negated_shapes
-from satura.closure.program import SAME_AS, Fact, Program
+from satura.closure.program import PLACES, SAME_AS, Fact, Program
 from satura.closure.relevance import find_relevance
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.rounds import Run
 from satura.closure.saturate import Closed, Progress
 from satura.closure.schema import Relations
 from satura.closure.scratch import CONCLUSION, Scratch
-from satura.closure.shapes import Shape
+from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import named_shapes, specialize
 from satura.jobs import collect_first
-from satura.rules.model import Filter
 from satura.terms.ids import id_column
 from satura.terms.literals import make_xsd
 
@@ -119,24 +118,28 @@ class SparkBackend:
         return again
 
     def _join(self, closed: Closed, equality: Equality) -> bool:
-        same_as = equality.find(SAME_AS)
-        also = [same_as] if closed.program.equality else []
+        also = [equality.find(SAME_AS)] if closed.program.equality else []
         if not closed.shapes and not also:
             return False
         relevance = find_relevance([*closed.shapes, *negated_shapes(closed.shapes)], also=also)
         run = Run(self, closed, equality, relevance)
-        run.start(self._starting(closed, equality, same_as, run))
-        if run.total <= self.memory_facts and _fits_memory(closed.shapes):
+        run.start(self._starting(closed, equality, run))
+        if run.total <= self.memory_facts and fit_memory(closed.shapes):
             try:
                 return self._join_in_memory(run)
             except BudgetError:
                 log.info("too much to join on the driver, going on with Spark")
         return run.fixpoint(closed.shapes)
 
-    def _starting(self, closed: Closed, equality: Equality, same_as: int, run: Run) -> DataFrame:
-        equal = [(term, same_as, term) for term in equality.members]
-        more = {*closed.roots, *equal, *map(equality.rewrite, self.extra)}
+    def also_given(self, closed: Closed, equality: Equality) -> set[Fact]:
+        """Return the facts that count as given, beside what is asserted and what joins conclude."""
+        same_as = equality.find(SAME_AS)
+        equal = ((term, same_as, term) for term in equality.members)
+        return {*closed.roots, *equal, *map(equality.rewrite, self.extra)}
+
+    def _starting(self, closed: Closed, equality: Equality, run: Run) -> DataFrame:
         roots = self.roots(equality)
+        more = self.also_given(closed, equality)
         if more:
             roots = roots.unionByName(facts_frame(self.spark, more))
         about = self.dictionary.literal_facts(closed, run.relevance)
@@ -149,7 +152,7 @@ class SparkBackend:
         self.dictionary.prefetch(looked_at(run.closed.shapes, start))
         done = join_in_memory(
             run.closed, start, self.dictionary.texts, self.progress,
-            takes_part=run.relevance.holds, budget=MEMORY_BUDGET,
+            takes_part=run.relevance.may_be, budget=MEMORY_BUDGET,
         )  # fmt: skip
         if done.conclusions:
             name = self.name("concluded")
@@ -191,7 +194,7 @@ class SparkBackend:
         shapes = [shape for stratum in strata for group in stratum for shape in group]
         relevance = find_relevance([*shapes, *negated_shapes(shapes)])
         run = Run(self, closed, equality, relevance)
-        more = facts_frame(self.spark, {*closed.roots, *self.extra})
+        more = facts_frame(self.spark, self.also_given(closed, equality))
         run.start(self.roots(equality).unionByName(more))
         for given, once, general in strata:
             run.renew()
@@ -242,28 +245,24 @@ class SparkBackend:
         self.dictionary.add(self.scratch.read([terms], "id long, term string"))
         return again
 
-    def conclusions_frame(self, equality: Equality) -> DataFrame | None:
+    def concluded_facts(self, equality: Equality) -> DataFrame | None:
         """Return what joins conclude, about representatives, as it came: duplicates and all."""
-        names = [*self.preliminary, *self.concluded]
-        if not names:
-            return None
-        frame = self.scratch.read(names, CONCLUSION).select(*PLACES)
-        return rewrite(self.spark, frame, equality)
+        frame = self._conclusions()
+        return None if frame is None else rewrite(self.spark, frame.select(*PLACES), equality)
 
     def joined(self, equality: Equality) -> DataFrame | None:
         """Return what joins conclude: s, p, o, and in `joins` how many times."""
-        names = [*self.preliminary, *self.concluded]
-        if not names:
+        frame = self._conclusions()
+        if frame is None:
             return None
-        frame = rewrite(self.spark, self.scratch.read(names, CONCLUSION), equality)
+        frame = rewrite(self.spark, frame, equality)
         return frame.groupBy(*PLACES).agg(F.sum("times").alias("joins"))
 
     def conclusions(self) -> dict[str, int]:
         """Return how many conclusions the instances of each joined rule have made."""
-        names = [*self.preliminary, *self.concluded]
-        if not names:
+        frame = self._conclusions()
+        if frame is None:
             return {}
-        frame = self.scratch.read(names, CONCLUSION)
         rows = frame.groupBy(RULE).agg(F.sum("times").alias("times"))
         counts: dict[str, int] = {}
         for row in collect_first(rows, MAX_RULES):
@@ -271,9 +270,10 @@ class SparkBackend:
             counts[rule] = counts.get(rule, 0) + row["times"]
         return counts
 
-
-def _fits_memory(shapes: Iterable[Shape]) -> bool:
-    return all(isinstance(x, Filter) for shape in shapes for x in shape.conditions)
+    def _conclusions(self) -> DataFrame | None:
+        """Return the conclusions of joins as they were written down, or None if there are none."""
+        names = [*self.preliminary, *self.concluded]
+        return self.scratch.read(names, CONCLUSION) if names else None
 
 
 def looked_at(shapes: Iterable[Shape], facts: Iterable[Fact]) -> set[int]:

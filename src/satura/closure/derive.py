@@ -20,24 +20,22 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.consequences import Concluders, Forms, Table
-from satura.closure.program import TYPE, Fact, Program
+from satura.closure.program import PLACES, TYPE, Fact, Program
+from satura.closure.relevance import MAX_LISTED
 from satura.closure.specialize import Form, O, P, S
 from satura.closure.tally import Labels, Tally
 from satura.errors import LimitError
 
 MAX_BROADCAST_ROWS: Final = 4_000_000
 """Rows of the table beyond which it is joined by a shuffle; about 300 MB when broadcast."""
-MAX_LISTED: Final = 500
-"""Longest list of constants written into a filter; longer ones are joined."""
 MAX_SCHEMA: Final = 20_000_000
 """Most schema facts that are brought to the driver."""
 
 Rows = Mapping[Any, Forms]
 """Forms by key: a tuple of the ids in the columns that are joined on."""
 
-PLACES: Final = ("s", "p", "o")
 SELECTORS: Final = {S: 1, P: 2, O: 3}
-IDS: Final = pa.schema([(name, pa.int64()) for name in ("s", "p", "o")])
+IDS: Final = pa.schema([(name, pa.int64()) for name in PLACES])
 
 
 def facts_frame(spark: SparkSession, facts: Iterable[Fact]) -> DataFrame:
@@ -48,13 +46,13 @@ def facts_frame(spark: SparkSession, facts: Iterable[Fact]) -> DataFrame:
 
 def collect_facts(frame: DataFrame, *, limit: int = MAX_SCHEMA) -> list[Fact]:
     """Bring distinct facts to the driver, refusing more than `limit`."""
-    table = frame.select("s", "p", "o").distinct().limit(limit + 1).toArrow()
+    table = frame.select(*PLACES).distinct().limit(limit + 1).toArrow()
     if table.num_rows > limit:
         raise LimitError(
             "LIMIT-SCHEMA", f"more than {limit} schema triples",
             "the schema is closed on the driver; look for instance data using schema vocabulary",
         )  # fmt: skip
-    return list(zip(*(table[name].to_pylist() for name in ("s", "p", "o")), strict=True))
+    return list(zip(*(table[name].to_pylist() for name in PLACES), strict=True))
 
 
 def schema_condition(program: Program) -> Column:
@@ -243,7 +241,7 @@ def _form_rows(rows: Rows, keys: list[str]) -> pa.Table:
         f"key_{name}": pa.array([key[i] for key, _ in flat], pa.int64())
         for i, name in enumerate(keys)
     }
-    for i, name in enumerate(("s", "p", "o")):
+    for i, name in enumerate(PLACES):
         slots = [form[i] for _, form in flat]
         columns[f"from_{name}"] = pa.array(
             [SELECTORS[x] if isinstance(x, str) else 0 for x in slots], pa.int32()

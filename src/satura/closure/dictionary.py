@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from satura.closure.derive import IDS
 from satura.closure.literals import equal_literals, solve_literals, wanted_bindings
 from satura.closure.local import apply_term_rule
 from satura.closure.program import Fact, LiteralRule, Program, TermRule
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_TERMS: Final = 1_000_000
-IDS: Final = pa.schema([(name, pa.int64()) for name in ("s", "p", "o")])
 
 
 class Dictionary:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.program import SAME_AS, Pattern, Slot
+from satura.closure.program import PLACES, SAME_AS, Pattern, Slot
 from satura.closure.relevance import MAX_LISTED
 from satura.closure.shapes import Shape
 from satura.rules.model import Assignment
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 RULE = "rule"
 TIMES = "times"
-PLACES = ("s", "p", "o")
 
 FactsOf = Callable[[int], "DataFrame"]
 """Gives the facts that a pattern of a shape, by its number, may match."""

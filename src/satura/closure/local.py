@@ -18,9 +18,9 @@ from satura.closure.memory import join_in_memory
 from satura.closure.program import SAME_AS, Fact, Program, TermRule
 from satura.closure.saturate import Closed, Limits, Progress, saturate
 from satura.closure.schema import ground
+from satura.closure.shapes import fit_memory
 from satura.closure.texts import Texts
 from satura.errors import UnsupportedError
-from satura.rules.model import Filter
 from satura.terms.ntriples import Term
 
 
@@ -114,15 +114,7 @@ def close_locally(
 
     `texts` has the terms of the triples; it is needed only by rules about literals.
     """
-    if (
-        program.plain
-        or program.preliminary
-        or any(
-            not isinstance(condition, Filter)
-            for rule in program.instance_rules
-            for condition in rule.conditions
-        )
-    ):
+    if program.plain or program.preliminary or not fit_memory(program.instance_rules):
         raise UnsupportedError(
             "RULE-UNSUPPORTED", f"`{program.name}` has rules that are run on Spark only"
         )

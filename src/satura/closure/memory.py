@@ -114,7 +114,7 @@ def join_in_memory(
     Raises `BudgetError` once more than `budget` instances have fired.
     """
     equality = texts.equality
-    derives, feeds = closed.consequences.derives, closed.consequences.feeds
+    derives = closed.consequences.derives
     same_as = equality.find(SAME_AS)
     joins = _Joins(closed.shapes, texts, bounded=budget is not None)
     done = Joined(Counter(), Facts())
@@ -140,15 +140,13 @@ def join_in_memory(
             if budget is not None and spent > budget:
                 raise BudgetError
             found.add(fact)
-        found = {fact for fact in found if fact not in done.facts.rounds}
-        schema = [f for f in found if closed.program.is_schema(f)]
-        schema += [f for fact in found for f in feeds.of(fact)]
-        if any(fact not in closed.schema for fact in schema):
+        unknown = (fact for fact in found if fact not in done.facts.rounds)
+        following = follow(closed, unknown, derives, takes_part)
+        if following is None:
             done.again = True
             return done
-        everything = found | {f for fact in found for f in derives.of(fact)}
         number += 1
-        new = done.facts.add((f for f in everything if takes_part(f)), number)
+        new = done.facts.add(following, number)
         progress.round(len(new), len(done.facts.rounds), 0.0)
     return done
 

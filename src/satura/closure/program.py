@@ -27,6 +27,9 @@ Slot: TypeAlias = int | str
 Pattern: TypeAlias = tuple[Slot, Slot, Slot]
 Fact: TypeAlias = tuple[int, int, int]
 
+PLACES: Final = ("s", "p", "o")
+"""The columns of facts in frames."""
+
 TYPE: Final = term_id(RDF_TYPE)
 SAME_AS: Final = term_id(OWL_SAME_AS)
 FIRST: Final = term_id(term(RDF, "first"))

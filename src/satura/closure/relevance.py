@@ -34,11 +34,8 @@ class Relevance:
     classes: frozenset[int]
     everything: bool = False
 
-    def __bool__(self) -> bool:
-        return self.everything or bool(self.predicates or self.classes)
-
     def may_be(self, form: Pattern) -> bool:
-        """Say whether a fact of this form could take part."""
+        """Say whether a fact of this form could take part; a fact is a form of itself."""
         _, p, o = form
         if self.everything or not isinstance(p, int) or p in self.predicates:
             return True
@@ -126,10 +123,6 @@ class Relevance:
     def _by_class(self) -> bool:
         """Say whether types are told apart by class; then every pattern over types has one."""
         return not self.everything and TYPE not in self.predicates
-
-    def holds(self, fact: Fact) -> bool:
-        """Say whether a fact takes part."""
-        return self.may_be(fact)
 
 
 def find_relevance(shapes: Iterable[Shape], *, also: Iterable[int] = ()) -> Relevance:

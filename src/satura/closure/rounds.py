@@ -25,7 +25,6 @@ from satura.closure.derive import collect_facts, conclude, facts_frame, schema_c
 from satura.closure.equality import Equality
 from satura.closure.graphs import close_graphs, transitive_rules
 from satura.closure.joins import (
-    PLACES,
     RULE,
     FactsOf,
     equate,
@@ -35,7 +34,7 @@ from satura.closure.joins import (
     sum_up,
 )
 from satura.closure.memory import follow
-from satura.closure.program import SAME_AS, Fact, Pattern
+from satura.closure.program import PLACES, SAME_AS, Fact, Pattern
 from satura.closure.relevance import Relevance, may_be_schema
 from satura.closure.representatives import merge_equal, rewrite
 from satura.closure.saturate import Closed, Progress
@@ -110,7 +109,7 @@ class Run:
     def _save(self, name: str, facts: DataFrame, what: str) -> int:
         """Write facts in parts, so that a pattern reads little more than it matches."""
         parted = facts.withColumn("part", self.relevance.part_column(self.parts))
-        return self.scratch.save_by(name, parted, ["part"], what)
+        return self.scratch.save(name, parted, what, by=["part"])
 
     def facts(
         self, least: int = 0, most: int | None = None, parts: Collection[int] | None = None
@@ -282,7 +281,7 @@ class Run:
             # Planning what follows from a few facts would take longer than finding it.
             table = new.unionByName(reached).limit(rows).toArrow()
             facts = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
-            found = follow(self.closed, facts, self.table, self.relevance.holds)
+            found = follow(self.closed, facts, self.table, self.relevance.may_be)
             if found is None:
                 return None
             return self._unknown(facts_frame(self.spark, found), len(found))
@@ -393,7 +392,7 @@ class Run:
         name = self.site.name("rewritten")
         least = both.groupBy(*PLACES).agg(F.min("age").alias("age"))
         parted = least.withColumn("part", self.relevance.part_column(self.parts))
-        self.scratch.save_by(name, parted, ["age", "part"], "replace equal terms")
+        self.scratch.save(name, parted, "replace equal terms", by=["age", "part"])
         parts = [(f"{name}/age={age}", age) for age in range(self.number + 1)]
         self.tables = [(part, age) for part, age in parts if self.scratch.rows(part)]
         self.total = sum(self.scratch.rows(part) for part, _ in self.tables)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from satura.jobs import described
+from satura.parquet import NO_MARK, count_rows, data_files, read_files, uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,20 +31,17 @@ class Scratch:
         self.spark = spark
         self.root = root
 
-    def save(self, name: str, frame: DataFrame, what: str) -> int:
-        """Write a table and return the number of its rows."""
-        with described(self.spark, what):
-            frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
-                f"file://{self.root / name}"
-            )
-        return self.rows(name)
+    def save(self, name: str, frame: DataFrame, what: str, *, by: Sequence[str] = ()) -> int:
+        """Write a table and return the number of its rows.
 
-    def save_by(self, name: str, frame: DataFrame, columns: Sequence[str], what: str) -> int:
-        """Write a table in parts by the values of columns: `name/column=value` is one of them."""
+        With `by` it is written in parts by the values of these columns: `name/column=value` is one
+        of them.
+        """
+        writer = frame.write.option(*NO_MARK)
+        if by:
+            writer = writer.partitionBy(*by)
         with described(self.spark, what):
-            frame.write.partitionBy(*columns).option(
-                "mapreduce.fileoutputcommitter.marksuccessfuljobs", "false"
-            ).parquet(f"file://{self.root / name}")
+            writer.parquet(uri(self.root / name))
         return self.rows(name)
 
     def put(self, name: str, table: pa.Table) -> int:
@@ -55,29 +53,17 @@ class Scratch:
 
     def read(self, names: Sequence[str], schema: str | StructType) -> DataFrame:
         """Return the rows of tables."""
-        files = [file for name in names for file in self._files(name)]
-        if not files:
-            return self.spark.createDataFrame([], schema)
-        reader = self.spark.read.schema(schema)
-        reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
-        return reader.parquet(*(f"file://{file}" for file in files))
+        files = [file for name in names for file in data_files(self.root / name)]
+        return read_files(self.spark, files, schema)
 
     def parts(self, name: str, column: str) -> set[int]:
         """Return the values of a column that a table is written in parts by."""
         return {
             int(directory.name.split("=")[1])
             for directory in (self.root / name).glob(f"{column}=*")
-            if any(directory.rglob("*.parquet"))
+            if data_files(directory)
         }
 
     def rows(self, name: str) -> int:
         """Return the rows of a table, from the footers of its files."""
-        return sum(pq.read_metadata(file).num_rows for file in self._files(name))
-
-    def _files(self, name: str) -> list[Path]:
-        directory = self.root / name
-        return sorted(
-            file
-            for file in directory.rglob("*.parquet")
-            if not any(x.startswith(("_", ".")) for x in file.relative_to(directory).parts)
-        )
+        return count_rows(self.root / name)

@@ -7,12 +7,13 @@ the least of them instead of pairwise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from satura.closure.program import SAME_AS, TYPE, CompiledRule, Condition, Pattern, Slot
 from satura.closure.schema import Binding
+from satura.rules.model import Filter
 
 Row = tuple[int, ...]
 KEPT: Final = frozenset((TYPE, SAME_AS))
@@ -44,6 +45,11 @@ class Shape:
             at = self.parameters.index(slot) + 1
             return {row[at] for row in self.rows}
         return None
+
+
+def fit_memory(rules: Iterable[Shape | CompiledRule]) -> bool:
+    """Say whether the driver can join these: it tries filters; `SET` and `NOT` are Spark's."""
+    return all(isinstance(x, Filter) for rule in rules for x in rule.conditions)
 
 
 def is_transitive(shape: Shape) -> bool:

@@ -18,14 +18,15 @@ from satura.closure.backend import looked_at
 from satura.closure.conditions import apply_conditions
 from satura.closure.consequences import Table
 from satura.closure.derive import conclude, facts_frame
-from satura.closure.joins import PLACES, FactsOf, columns_of, solve
+from satura.closure.joins import FactsOf, columns_of, solve
 from satura.closure.memory import Facts, solve_in_memory
-from satura.closure.program import LiteralRule, Pattern, Slot
+from satura.closure.program import PLACES, LiteralRule, Pattern, Slot
 from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.representatives import rewrite
 from satura.closure.rounds import Run
+from satura.closure.saturate import EMPTY_TABLE
 from satura.closure.schema import ground
-from satura.closure.shapes import Shape
+from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O, named_shapes
 from satura.closure.whole import Saturated
 from satura.rules.expression import Call, Expression, conjuncts
@@ -82,13 +83,11 @@ def _solutions(
     roots = _roots(saturated, relevance, shapes)
     if literals_only:
         facts = _about_literals(saturated, roots, table)
-        run.table = Table((), {}, {}, {}, {})
+        run.table = EMPTY_TABLE
         run.start(facts)
     else:
         run.start(roots)
-    if run.total <= backend.memory_facts and all(
-        isinstance(x, Filter) for shape in shapes for x in shape.conditions
-    ):
+    if run.total <= backend.memory_facts and fit_memory(shapes):
         return _in_memory(saturated, run, shapes)
     return _on_spark(saturated, run, shapes)
 
@@ -133,7 +132,7 @@ def _roots(saturated: Saturated, relevance: Relevance, shapes: Sequence[Shape]) 
     """Return everything that facts follow from, literals as subjects included."""
     spark, backend, equality = saturated.spark, saturated.backend, saturated.equality
     roots = backend.roots(equality).unionByName(facts_frame(spark, saturated.roots()))
-    joined = backend.conclusions_frame(equality)
+    joined = backend.concluded_facts(equality)
     if joined is not None:
         roots = roots.unionByName(joined)
     about = backend.dictionary.literal_facts(

@@ -16,7 +16,7 @@ from satura.closure.backend import MEMORY_FACTS, SparkBackend
 from satura.closure.derive import Roots, derive
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
-from satura.closure.program import SAME_AS, Fact, Program
+from satura.closure.program import Fact, Program
 from satura.closure.representatives import rewrite
 from satura.closure.saturate import Closed, Progress, saturate
 from satura.closure.schema import fill
@@ -53,19 +53,10 @@ class Saturated:
         """The triples of the closed schema that are RDF."""
         return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
 
-    def fired(self) -> dict[str, int]:
-        """Return how many instances of each joined rule have fired."""
-        return self.closed.program.instances(self.backend.conclusions())
-
     def roots(self) -> list[Fact]:
-        """Return the facts that count as given, beside what is asserted and what joins conclude."""
-        same_as = self.equality.find(SAME_AS)
-        extra = {
-            *(self.equality.rewrite(fact) for fact in self.backend.extra),
-            *((term, same_as, term) for term in self.equality.members),
-            *self.closed.roots,
-        }
-        return [fact for fact in extra if fact[1] not in self.blank]
+        """Return the facts of `SparkBackend.also_given`, without those of blank predicates."""
+        facts = self.backend.also_given(self.closed, self.equality)
+        return [fact for fact in facts if fact[1] not in self.blank]
 
     def derive(self) -> DataFrame:
         """Return (s, p, o, support, joins, asserted) of everything derived; see `derive.derive`."""
@@ -73,15 +64,17 @@ class Saturated:
         table = self.closed.consequences.derives
         return derive(self.spark, asserted, roots, table, self.tally, hidden=self.blank)
 
-    def derivations(self) -> dict[str, int]:
-        """Return how often each rule, joined or not, has concluded a triple, asserted too or not.
+    def fired_and_derivations(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how many instances of each joined rule have fired, and what all rules derived.
 
-        Linear rules are counted when what `derive` returns is written.
-        Rules between schema and schema are not counted: the driver closes them at once.
+        The latter is how often each rule, joined or not, has concluded a triple, asserted too or
+        not. Linear rules are counted when what `derive` returns is written. Rules between schema
+        and schema are not counted: the driver closes them at once.
         """
+        conclusions = self.backend.conclusions()
         counts = Counter(self.tally.counts())
-        counts.update(self.backend.conclusions())
-        return dict(counts.most_common())
+        counts.update(conclusions)
+        return self.closed.program.instances(conclusions), dict(counts.most_common())
 
     def _given(self) -> tuple[DataFrame, Roots]:
         """Return the asserted triples about representatives, and the other roots of the pass."""
@@ -126,9 +119,7 @@ def close(
     in_memory = MEMORY_FACTS if memory_facts is None else memory_facts
     dictionary = Dictionary(spark, terms, program.names)
     progress = progress or Progress()
-    extra = frozenset(
-        (*dictionary.equal_literals(program), *(program.data if program.plain else ()))
-    )
+    extra = frozenset(dictionary.equal_literals(program))
     backend = SparkBackend(
         spark, asserted, dictionary, Scratch(spark, scratch), progress, extra, in_memory
     )
@@ -162,9 +153,9 @@ def _blank_predicates(
     if unknown:
         named = blank.where(F.col("id").isin(sorted(unknown)))
         found |= {row["id"] for row in collect_first(named, len(unknown))}
-    joined = backend.joined(equality)
-    if joined is not None and any(isinstance(p, str) for _, p, _ in heads):
-        used = blank.join(joined.select(F.col("p").alias("id")), "id", "left_semi")
+    concluded = backend.concluded_facts(equality)
+    if concluded is not None and any(isinstance(p, str) for _, p, _ in heads):
+        used = blank.join(concluded.select(F.col("p").alias("id")), "id", "left_semi")
         rows = collect_first(used, MAX_BLANK + 1)
         if len(rows) > MAX_BLANK:
             raise LimitError(

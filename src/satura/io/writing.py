@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import ConfigError
 from satura.jobs import described
+from satura.parquet import NO_MARK, uri
 from satura.vocab import PREFIXES
 
 if TYPE_CHECKING:
@@ -100,17 +101,17 @@ def _write(frame: DataFrame, target: Path, scratch: Path, format: Export) -> Pat
     parts, whole = scratch / "parts", scratch / "whole"
     zipped = target.name.endswith(".gz")
     if format is Export.PARQUET:
-        frame.write.option(*_NO_MARK).parquet(f"file://{parts}")
+        frame.write.option(*NO_MARK).parquet(uri(parts))
         return _tidy(parts)
     if format is Export.TTL:
         with _open(whole, zipped) as out:
             for line in _text(frame, format):
                 out.write(line.encode())
         return whole
-    writer = frame.select(_line(frame, format)).write.option(*_NO_MARK)
+    writer = frame.select(_line(frame, format)).write.option(*NO_MARK)
     if zipped:
         writer = writer.option("compression", "gzip")
-    writer.text(f"file://{parts}")
+    writer.text(uri(parts))
     if Path(target.name.removesuffix(".gz")).suffix.lower() not in _SUFFIXES:
         return _tidy(parts)
     with whole.open("wb") as out:
@@ -119,9 +120,6 @@ def _write(frame: DataFrame, target: Path, scratch: Path, format: Export) -> Pat
             with part.open("rb") as source:
                 shutil.copyfileobj(source, out, 1 << 20)
     return whole
-
-
-_NO_MARK: Final = ("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
 def _tidy(parts: Path) -> Path:

@@ -30,6 +30,7 @@ from deltalake.transaction import (
 )
 
 from satura.errors import ConflictError, CorruptStoreError, StoreError
+from satura.parquet import data_files
 from satura.store import layout
 
 Ids: TypeAlias = int | Collection[int] | None
@@ -100,7 +101,7 @@ def add_actions(
             data_change=True,
             stats=json.dumps(statistics(footer)),
         )
-        for file in layout.data_files(directory)
+        for file in data_files(directory)
         if (footer := read_footer(file, columns)).num_rows
     ]
 

@@ -111,12 +111,6 @@ def store_path(path: str | Path) -> Path:
     return Path(text.removeprefix("file://")).expanduser().absolute()
 
 
-def uri(path: Path) -> str:
-    """Return the path as Spark takes it, whatever the default file system of the session is."""
-    # Not `as_uri`: Hadoop does not decode percent escapes.
-    return f"file://{path}"
-
-
 def log_file(table: Path, version: int) -> Path:
     """Return the file of one commit of a table."""
     return table / LOG / f"{version:020d}.json"
@@ -133,18 +127,3 @@ def has_commit(table: Path) -> bool:
 def is_store(path: Path) -> bool:
     """Say whether a directory is a store: its facts have a commit."""
     return has_commit(path / FACTS)
-
-
-def is_data(name: str) -> bool:
-    """Say whether a file name is one of data, not a checksum or a leftover of a task."""
-    return name.endswith(".parquet") and not name.startswith((".", "_"))
-
-
-def data_files(directory: Path) -> list[Path]:
-    """Return the Parquet files under a directory, skipping the scratch of unfinished tasks."""
-    return sorted(
-        file
-        for file in directory.rglob("*.parquet")
-        if is_data(file.name)
-        and not any(part.startswith(("_", ".")) for part in file.relative_to(directory).parts)
-    )

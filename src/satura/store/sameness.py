@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from satura.store.layout import TRIPLE, names
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SameAs: TypeAlias = Literal["expand", "representatives"]
 SAME_AS_MODES: Final[tuple[SameAs, ...]] = get_args(SameAs)
 
-PLACES: Final = ("s", "p", "o")
+PLACES: Final = tuple(names(TRIPLE))
 
 
 def about_representatives(asserted: DataFrame, derived: DataFrame, equal: DataFrame) -> DataFrame:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from satura import __version__
 from satura.errors import CorruptStoreError, FormatVersionError, StoreError
 from satura.jobs import collect_first, described
+from satura.parquet import read_files
 from satura.store import delta, layout, sameness
 from satura.store.delta import DataFile, Ids, Snapshot
 from satura.store.layout import Kind
@@ -202,11 +203,13 @@ class Store:
 
     def rejects(self, spark: SparkSession) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
-        return read_files(spark, self._beside(layout.REJECTS), layout.REJECTS_COLUMNS)
+        files = self._beside(layout.REJECTS)
+        return read_files(spark, files, layout.ddl(layout.REJECTS_COLUMNS))
 
     def violations(self, spark: SparkSession) -> DataFrame:
         """Return what rules that conclude `false` found: `rule names terms triples`, in ids."""
-        return read_files(spark, self._beside(layout.VIOLATIONS), layout.VIOLATIONS_COLUMNS)
+        files = self._beside(layout.VIOLATIONS)
+        return read_files(spark, files, layout.ddl(layout.VIOLATIONS_COLUMNS))
 
     def _beside(self, directory: str) -> list[Path]:
         """Return the files in a directory beside the tables that belong to the snapshot."""
@@ -258,7 +261,8 @@ class Store:
     ) -> DataFrame:
         for file in files:
             check_file(snapshot.table / file.path, file.size)
-        return read_files(spark, [snapshot.table / file.path for file in files], columns)
+        paths = [snapshot.table / file.path for file in files]
+        return read_files(spark, paths, layout.ddl(columns))
 
 
 def check_file(path: Path, expected: int) -> None:
@@ -354,17 +358,6 @@ def _nearby(root: Path) -> str:
     if near is not None:
         return f"did you mean `{near}`?"
     return "the directory has no committed snapshot; `satura materialize` makes a store"
-
-
-def read_files(spark: SparkSession, files: Collection[Path], columns: layout.Columns) -> DataFrame:
-    """Return the rows of these Parquet files; an empty frame if there are none."""
-    if not files:
-        return spark.createDataFrame([], layout.ddl(columns))
-    reader = spark.read.schema(layout.ddl(columns))
-    # The paths are files: no pattern to expand (a directory may be called `[a]`), no partition
-    # columns to guess from them.
-    reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
-    return reader.parquet(*(layout.uri(file) for file in files))
 
 
 def _decode_few(frame: DataFrame, terms: DataFrame, columns: Collection[str]) -> DataFrame:

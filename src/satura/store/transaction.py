@@ -29,6 +29,7 @@ from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
 from satura.jobs import described
+from satura.parquet import NO_MARK, data_files, read_files, uri
 from satura.store import delta, layout, leftovers, writer
 from satura.store.layout import (
     FACTS,
@@ -39,7 +40,7 @@ from satura.store.layout import (
     TERMS_COLUMNS,
     Kind,
 )
-from satura.store.store import CommitMetadata, Store, read_files, record
+from satura.store.store import CommitMetadata, Store, record
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,11 +141,12 @@ class Transaction:
 
     def read_facts(self, spark: SparkSession, kind: Kind) -> DataFrame:
         """Return the rows of a kind written so far."""
-        return read_files(spark, layout.data_files(self.facts_dir(kind)), KIND_COLUMNS[kind])
+        files = data_files(self.facts_dir(kind))
+        return read_files(spark, files, layout.ddl(KIND_COLUMNS[kind]))
 
     def read_terms(self, spark: SparkSession) -> DataFrame:
         """Return the rows of the dictionary written so far."""
-        return read_files(spark, layout.data_files(self.terms_dir), TERMS_COLUMNS)
+        return read_files(spark, data_files(self.terms_dir), layout.ddl(TERMS_COLUMNS))
 
     def commit(self, metadata: CommitMetadata) -> Store:
         """Make what was written the current snapshot, in place of the one before.
@@ -225,7 +227,7 @@ class Transaction:
     def _beside_added(self) -> list[Path]:
         found: list[Path] = []
         for directory in (self.rejects_dir, self.violations_dir):
-            for file in layout.data_files(directory):
+            for file in data_files(directory):
                 if pq.read_metadata(file).num_rows:
                     found.append(file)
                 else:
@@ -284,7 +286,7 @@ def _check_counts(metadata: CommitMetadata, adds: dict[Kind, list[AddAction]]) -
 def _drop_empty(directory: Path, table: Path, adds: list[AddAction]) -> None:
     """Remove the files without rows, which no log will name."""
     named = {table / add.path for add in adds}
-    for file in layout.data_files(directory):
+    for file in data_files(directory):
         if file not in named:
             file.unlink()
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -295,9 +297,8 @@ def _write(frame: DataFrame, directory: Path, columns: layout.Columns, what: str
 
     shaped = frame.select(*(F.col(name).cast(kind).alias(name) for name, kind in columns))
     # No `_SUCCESS` file: the Delta log says what is complete.
-    option = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
     with described(frame.sparkSession, what):
-        shaped.write.mode("append").option(option, "false").parquet(layout.uri(directory))
+        shaped.write.mode("append").option(*NO_MARK).parquet(uri(directory))
 
 
 @contextmanager
