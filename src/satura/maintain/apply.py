@@ -4,7 +4,7 @@ A small change never touches Spark: what it needs is looked up on the driver, wh
 written as rows on top of the others, and one commit decides. Large changes, and those that no
 incremental algorithm takes, close the store again.
 
-Invariant: after `apply` the store holds exactly the closure of what is asserted, or it is as it was.
+Invariant: after `apply` the store holds exactly the closure of what is asserted, or is as before.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from satura.closure.texts import Texts
 from satura.closure.whole import schema_table
 from satura.errors import ConfigError
 from satura.maintain.arrays import is_among
-from satura.maintain.linear import stored_for, support_changes, updated_rows
+from satura.maintain.linear import support_changes, updated_rows
 from satura.maintain.model import Algorithm, Counted, Delta, Outcome, Rows
 from satura.maintain.reading import check_same
-from satura.maintain.schemas import Schema, changed_schema, stored_schema
+from satura.maintain.schemas import Schema, changed_schema, stored_for, stored_schema
 from satura.maintain.whole import close_anew, is_rdf
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
@@ -204,12 +204,12 @@ class Maintainer:
             raise NotIncrementalError(why)
         texts = self._texts(terms)
         old = self.schema(texts)
-        new = changed_schema(program, old, delta, terms, lambda ids: self._used(ids, effect), texts)
+        new = changed_schema(
+            program, old, state, delta, terms, lambda ids: self._used(ids, effect), texts
+        )
         for schema in (old, new):
             if schema.closed.shapes:
                 raise NotIncrementalError("rules join")
-            if schema.closed.consequences.feeds:
-                raise NotIncrementalError("instances entail schema")
         facts, weights = support_changes(delta, old.closed, new.closed, stored_for(state))
         valid = is_rdf(facts, Equality(), lambda ids: self._blank(terms, ids))
         before, after = updated_rows(state, delta, facts[valid], weights[valid])
@@ -273,7 +273,7 @@ class Maintainer:
                 | (before.asserted != after.asserted)
             )
         )
-        txn.put_facts("derived", _derived_table(after.pick(differs), stands[differs]))
+        txn.put_facts("derived", derived_table(after.pick(differs), stands[differs]))
         txn.put_facts("asserted", _asserted_table(effect))
         txn.put_terms(
             pa.table(
@@ -378,7 +378,8 @@ def _spread(rows: Rows, every: Triples) -> Rows:
     return Rows(every, support, joined, asserted)
 
 
-def _derived_table(rows: Rows, stands: np.ndarray) -> pa.Table:
+def derived_table(rows: Rows, stands: np.ndarray) -> pa.Table:
+    """Return derived rows as they are written; those that do not stand are gone."""
     s, p, o = rows.facts.T
     return pa.table(
         {

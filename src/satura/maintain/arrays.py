@@ -84,7 +84,7 @@ def is_among(triples: Triples, others: Triples) -> Mask:
         return np.zeros(len(triples), np.bool_)
     both = np.concatenate([others, triples])
     found = np.zeros(len(both), np.bool_)
-    # Of two equal rows the first, which is the other's, is kept: a triple that is not is among them.
+    # Of two equal rows the first is kept, which is the other's: who is not kept is among them.
     found[first_rows(*both.T)] = True
     return ~found[len(others) :]
 

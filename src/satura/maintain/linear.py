@@ -84,22 +84,3 @@ def asserted_before(state: State, delta: Delta, touched: Triples, found: Mask, f
     if len(at):
         asserted[at] = state.is_asserted(touched[at])
     return np.asarray(asserted, np.bool_)
-
-
-def stored_for(state: State) -> Callable[[Table], Triples]:
-    """Return the function that reads the asserted triples that a table says anything about."""
-
-    def read(table: Table) -> Triples:
-        if table.any:
-            return state.asserted()
-        parts = [no_triples()]
-        if table.predicate or table.loop:
-            parts.append(state.asserted(p={*table.predicate, *table.loop}))
-        for keys, place in ((table.object, "o"), (table.subject, "s")):
-            for p in {p for p, _ in keys}:
-                terms = {term for q, term in keys if q == p}
-                given = {"p": {p}, place: terms}
-                parts.append(state.asserted(**given))
-        return np.concatenate(parts)
-
-    return read

@@ -5,19 +5,21 @@ Schema is small, so both are closed on the driver. If no schema triple changes, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from satura.closure.consequences import Table
 from satura.closure.dictionary import satisfying
 from satura.closure.local import apply_term_rule
 from satura.closure.program import ASSERTED_ORIGIN, TERM_ORIGIN, TYPE, Fact, Program
-from satura.closure.saturate import Closed, close_and_specialize
+from satura.closure.saturate import Closed, Feed, close_and_specialize
 from satura.closure.texts import Texts
+from satura.maintain.arrays import conclude, is_among
 from satura.maintain.model import Delta
-from satura.store.rows import Triples
-from satura.store.state import State
+from satura.store.rows import Triples, as_triples, no_triples
+from satura.store.state import State, distinct
 from satura.terms.ntriples import Term
 
 
@@ -36,16 +38,18 @@ def as_facts(triples: Triples) -> frozenset[Fact]:
 
 
 def stored_schema(program: Program, state: State, texts: Texts) -> Schema:
-    """Close the schema of a snapshot again, from what of it is given."""
+    """Close the schema of a snapshot again, from what of it is given and what instances feed it."""
     triples, origin = state.schema()
     given = as_facts(triples[(origin & ASSERTED_ORIGIN) > 0])
     about_terms = as_facts(triples[(origin & TERM_ORIGIN) > 0])
-    return _close(program, given, about_terms, texts)
+    nothing = Delta(no_triples(), no_triples())
+    return _close(program, given, about_terms, _feed(state, nothing), texts)
 
 
 def changed_schema(
     program: Program,
     schema: Schema,
+    state: State,
     delta: Delta,
     terms: Mapping[int, Term],
     is_used: Callable[[Collection[int]], Collection[int]],
@@ -57,19 +61,54 @@ def changed_schema(
     """
     added, removed = (_schema_of(program, x) for x in (delta.added, delta.removed))
     about_terms = _about_terms(program, schema.about_terms, terms, is_used)
-    if not added and not removed and about_terms == schema.about_terms:
-        return schema
     given = (schema.given - removed) | added
     if given == schema.given and about_terms == schema.about_terms:
-        return schema
-    return _close(program, given, about_terms, texts)
+        feeds, known = schema.closed.consequences.feeds, schema.closed.schema
+        gained = any(fact not in known for fact in as_facts(conclude(delta.added, feeds)))
+        if not gained and as_facts(conclude(delta.removed, feeds)) <= given:
+            return schema
+    return _close(program, given, about_terms, _feed(state, delta), texts)
+
+
+def stored_for(state: State) -> Callable[[Table], Triples]:
+    """Return the function that reads the asserted triples that a table says anything about."""
+
+    def read(table: Table) -> Triples:
+        if table.any:
+            return state.asserted()
+        parts = [no_triples()]
+        if table.predicate or table.loop:
+            parts.append(state.asserted(p={*table.predicate, *table.loop}))
+        for keys, place in ((table.object, "o"), (table.subject, "s")):
+            for p in {p for p, _ in keys}:
+                terms = {term for q, term in keys if q == p}
+                parts.append(state.asserted(**{"p": {p}, place: terms}))
+        return np.concatenate(parts)
+
+    return read
+
+
+def _feed(state: State, delta: Delta) -> Feed:
+    """Return the function that finds the schema that triples entail after a change."""
+    stored = stored_for(state)
+
+    def feed(table: Table, roots: Iterable[Fact]) -> frozenset[Fact]:
+        kept = distinct(stored(table))
+        kept = kept[~is_among(kept, delta.removed)]
+        every = np.concatenate([kept, delta.added, as_triples(roots)])
+        return as_facts(distinct(conclude(every, table)))
+
+    return feed
 
 
 def _close(
-    program: Program, given: frozenset[Fact], about_terms: frozenset[Fact], texts: Texts
+    program: Program,
+    given: frozenset[Fact],
+    about_terms: frozenset[Fact],
+    feed: Feed,
+    texts: Texts,
 ) -> Schema:
-    # What instances feed into the schema is not asked for: whoever calls looks at `feeds`.
-    closed = close_and_specialize(program, given, about_terms, lambda *_: (), texts)
+    closed = close_and_specialize(program, given, about_terms, feed, texts)
     return Schema(given, about_terms, closed)
 
 

@@ -91,7 +91,7 @@ class FileRows:
         return np.column_stack(columns if rows is None else [column[rows] for column in columns])
 
     def find(self, keys: Triples) -> tuple[Ints, Ints]:
-        """Return for every row whose triple is one of the keys, the number of the key and the row."""
+        """Return the rows whose triple is one of the keys: the numbers of keys, and of rows."""
         if not len(keys) or not len(self):
             return _EMPTY, _EMPTY
         wanted = mixed(*keys.T.copy())
@@ -126,7 +126,7 @@ class FileRows:
 
 
 def _ranges(ordered: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
-    """Return each place in an ordered array where a wanted value is: the value's number, the place."""
+    """Return where wanted values are in an ordered array: the number of the value, the place."""
     low = np.searchsorted(ordered, wanted, "left")
     counts = np.searchsorted(ordered, wanted, "right") - low
     which = np.repeat(np.arange(len(wanted)), counts)
@@ -231,4 +231,4 @@ def _as_array(column: pa.ChunkedArray) -> npt.NDArray[np.generic]:
         return np.broadcast_to(np.False_, len(column))
     if column.null_count:
         column = pc.fill_null(column, NO_GRAPH)
-    return column.to_numpy()
+    return np.asarray(column.to_numpy())

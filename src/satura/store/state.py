@@ -231,7 +231,7 @@ def first_rows(*columns: Ints) -> Ints:
     """
     if not len(columns[0]):
         return np.zeros(0, np.int64)
-    # A stable sort leaves equal rows in their order, so the first of each group is the first of all.
+    # A stable sort leaves equal rows in their order: the first of a group is the first of all.
     order = np.lexsort(columns[::-1])
     new = np.ones(len(order), np.bool_)
     new[1:] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
