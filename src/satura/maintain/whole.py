@@ -69,16 +69,15 @@ def rows_of(
     same_as = equality.find(SAME_AS)
     equal = as_triples((term, same_as, term) for term in equality.members)
     roots = distinct(np.concatenate([as_triples(closed.roots), equal]))
-    given = distinct(np.concatenate([here, roots]))
     concluded = distinct(rewritten(concluded, equality))
     concluded = concluded[~is_among(concluded, equal)]
-    alone = concluded[~is_among(concluded, given)]
     facts, support = sum_up([(conclude(here, table), 1), (conclude(roots, table), 1), (roots, 1)])
-    joins = distinct(np.concatenate([concluded, conclude(alone, table), replaced]))
+    joins = distinct(np.concatenate([concluded, conclude(concluded, table), replaced]))
     every = distinct(np.concatenate([facts, joins]))
     weights = np.zeros(len(every), np.int64)
     weights[is_among(every, facts)] = support
-    rows = Rows(every, weights, is_among(every, joins), is_among(every, asserted))
+    joined = is_among(every, joins) & (weights == 0)
+    rows = Rows(every, weights, joined, is_among(every, asserted))
     return rows.pick(is_rdf(every, equality, is_blank))
 
 
