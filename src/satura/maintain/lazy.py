@@ -78,7 +78,7 @@ def stored_facts(state: State) -> Callable[[Collection[Key]], Iterable[Fact]]:
             groups.setdefault(tuple(slot is not None for slot in key), []).append(key)
         for bound, some in groups.items():
             places = {
-                name: {key[at] for key in some}
+                name: {x for key in some if (x := key[at]) is not None}
                 for at, name in enumerate(("s", "p", "o"))
                 if bound[at]
             }
