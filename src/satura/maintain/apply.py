@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from satura.closure.compiling import compile_rules
+from satura.closure.local import is_local
 from satura.closure.program import Program
 from satura.closure.saturate import Limits
 from satura.closure.whole import schema_table
@@ -43,6 +44,9 @@ from satura.store.rows import NO_GRAPH, Ints, RowCache
 from satura.store.state import State, distinct, first_rows
 from satura.store.transaction import Kept, Transaction, begin_update
 from satura.terms.ntriples import Term
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +86,18 @@ class Clock:
 class Maintainer:
     """A store kept open for updates: what was read, compiled and closed stays for the next."""
 
-    def __init__(self, store: Store, cache: RowCache | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        spark: Callable[[], SparkSession] | None = None,
+        *,
+        cache: RowCache | None = None,
+        small_store: int = SMALL_STORE,
+    ) -> None:
+        """Keep a store open. `spark` is asked for a session only if a change needs one."""
         self.cache = RowCache() if cache is None else cache
+        self.small_store = small_store
+        self._spark = spark
         self.rule_set: RuleSet
         self.program: Program
         self._rules_sha256 = ""
@@ -129,15 +143,34 @@ class Maintainer:
                     self._known(),
                 )
                 done, name, why = self._maintain(context, algorithm)
-            with clock.stage("write"):
-                counts, counted, kept = self._write(txn, effect, new_terms, done)
+                if done is None:
+                    counts, counted, kept, rounds = self._recompute(context, txn, new_terms)
+            if done is not None:
+                rounds = done.rounds
+                with clock.stage("write"):
+                    counts, counted, kept = self._write(txn, effect, new_terms, done)
             with clock.stage("commit"):
                 metadata = self._metadata(counts, counted, name, extra)
                 store = txn.commit(metadata, kept)
         self.adopt(store)
-        if name != "recompute":
+        if done is not None and name != "recompute":
             self._schema = (store.version, done.schema)
-        return self._outcome(clock, read, counted, name, why, rounds=done.rounds)
+        return self._outcome(clock, read, counted, name, why, rounds=rounds)
+
+    def _recompute(
+        self, context: Context, txn: Transaction, new_terms: Mapping[int, Term]
+    ) -> tuple[Counts, Counted, Kept, int]:
+        """Close a store that is not small."""
+        from satura.maintain.recompute import recompute_on_spark  # noqa: PLC0415
+
+        if self._spark is None:
+            raise ConfigError(
+                "UPDATE-SPARK", "this change needs the store closed again, which needs Spark",
+                "give a session",
+            )  # fmt: skip
+        return recompute_on_spark(
+            self._spark(), self.store, txn, self.program, context.effect, new_terms, context.limits
+        )
 
     def _known(self) -> Schema | None:
         """Return the closed schema of the snapshot, if it is kept from the update before."""
@@ -167,9 +200,15 @@ class Maintainer:
             check_same(key, text, terms[key])
         return {key: terms[key] for key in ids - known.keys()}
 
-    def _maintain(self, context: Context, algorithm: Algorithm) -> tuple[Result, str, str]:
-        """Choose an algorithm and run it; return what it did, its name and why it was that one."""
+    def _maintain(self, context: Context, algorithm: Algorithm) -> tuple[Result | None, str, str]:
+        """Choose an algorithm and run it; return what it did, its name and why it was that one.
+
+        Without a result, the store is left to be closed by Spark.
+        """
         reasons: list[str] = []
+        rows = self.store.info.counts.asserted
+        if algorithm == "auto" and rows > self.small_store and len(context.delta) > rows:
+            algorithm, reasons = "recompute", ["the change is larger than the store"]
         for name, run, why in (
             ("counting", maintain_by_counting, "no rule joins"),
             ("dred", maintain_by_dred, "rules join, and the change is followed"),
@@ -186,7 +225,9 @@ class Maintainer:
                         "leave the choice to `--algorithm auto`",
                     ) from reason  # fmt: skip
         why = reasons[-1] if reasons else "asked for"
-        return recompute_in_memory(context), "recompute", why
+        if rows + len(context.delta) <= self.small_store and is_local(self.program):
+            return recompute_in_memory(context), "recompute", why
+        return None, "recompute", why
 
     def _write(
         self, txn: Transaction, effect: Effect, new_terms: Mapping[int, Term], done: Result
