@@ -118,3 +118,21 @@ def test_generate(cli: Cli, tmp_path: Path) -> None:
     again = cli("generate", "university", "-n", "1", "-o", target)
     assert again.code == 2
     assert "--overwrite" in again.err or "overwrite" in again.err
+
+
+def test_generate_updates(no_spark: Cli, tmp_path: Path) -> None:
+    target = tmp_path / "updates"
+    small = ("--plain", "5", "--emails", "4", "--departments", "1")
+    done = no_spark("generate", "updates", "-n", "2", "-o", target, *small, "--json")
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert [(u["number"], u["added"], u["removed"]) for u in found[:4]] == [
+        (1, 1, 1), (2, 5, 5), (3, 4, 4), (4, 2, 1),
+    ]  # fmt: skip
+    assert len(list(target.iterdir())) == 12
+    again = no_spark("generate", "updates", "-n", "2", "-o", target, *small, "--patch")
+    assert (again.code, again.out) == (2, "")
+    again = no_spark("generate", "updates", "-o", target, *small, "--patch", "--overwrite")
+    assert (again.code, again.out) == (0, "")
+    assert again.err.splitlines()[3] == "4 schema: 2 to add, 1 to remove"
+    assert len(list(target.iterdir())) == 24

@@ -81,11 +81,12 @@ def university_lines(index: int, seed: int) -> Iterator[str]:
     >>> next(university_lines(0, 1)).split()[0]
     '<http://www.University0.edu>'
     """
-    for text in _university_texts(index, seed):
+    for text in university_texts(index, seed):
         yield from text.splitlines()
 
 
-def _university_texts(index: int, seed: int) -> Iterator[str]:
+def university_texts(index: int, seed: int) -> Iterator[str]:
+    """Yield the triples of one university as N-Triples text, then a text for each department."""
     university = f"<http://www.University{index}.edu>"
     yield (
         f"{university} {RDF_TYPE} <{UNIV_BENCH}University> .\n"
@@ -96,14 +97,35 @@ def _university_texts(index: int, seed: int) -> Iterator[str]:
         yield department_text(seed, university=index, department=department)
 
 
-def _check_counts(spark: SparkSession, universities: int, partitions: int | None) -> int:
-    """Refuse counts below one; return the number of tasks."""
+def check_universities(universities: int) -> None:
+    """Refuse fewer than one university."""
     if universities < 1:
         raise ConfigError(
             "GENERATE-UNIVERSITIES",
             f"cannot generate `{universities}` universities, expected 1 or more",
             "a university has about 130 000 triples: choose 1 for a test, 100 for a benchmark",
         )
+
+
+def check_output(directory: Path, *, overwrite: bool) -> None:
+    """Refuse to write to a file or, unless `overwrite` says so, where there is something."""
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError(
+            "GENERATE-OUTPUT-EXISTS",
+            f"output `{directory}` is a file, expected a directory",
+            "choose another output directory",
+        )
+    if directory.is_dir() and any(directory.iterdir()) and not overwrite:
+        raise ConfigError(
+            "GENERATE-OUTPUT-EXISTS",
+            f"output directory `{directory}` is not empty",
+            "choose another directory, or pass `overwrite` to replace the data in it",
+        )
+
+
+def _check_counts(spark: SparkSession, universities: int, partitions: int | None) -> int:
+    """Refuse counts below one; return the number of tasks."""
+    check_universities(universities)
     if partitions is None:
         partitions = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
     elif partitions < 1:
@@ -117,19 +139,8 @@ def _check_counts(spark: SparkSession, universities: int, partitions: int | None
 
 def _prepare(directory: Path, *, overwrite: bool) -> None:
     """Make `directory` ready; with `overwrite` remove an earlier run's files, and only those."""
-    if directory.exists() and not directory.is_dir():
-        raise ConfigError(
-            "GENERATE-OUTPUT-EXISTS",
-            f"output `{directory}` is a file, expected a directory",
-            "choose another output directory",
-        )
-    if directory.is_dir() and any(directory.iterdir()):
-        if not overwrite:
-            raise ConfigError(
-                "GENERATE-OUTPUT-EXISTS",
-                f"output directory `{directory}` is not empty",
-                "choose another directory, or pass `overwrite` to replace the data in it",
-            )
+    check_output(directory, overwrite=overwrite)
+    if directory.is_dir():
         (directory / ONTOLOGY_FILE).unlink(missing_ok=True)
         for pattern in ("part-*.nt", ".part-*.nt.*"):
             for stale in (directory / DATA_DIRECTORY).glob(pattern):
@@ -181,7 +192,7 @@ def _write_file(directory: Path, index: int, seed: int) -> tuple[int, int]:
     triples = size = 0
     try:
         with partial.open("wb") as file:
-            for text in _university_texts(index, seed):
+            for text in university_texts(index, seed):
                 triples += text.count("\n")
                 size += file.write(text.encode("ascii"))
         partial.replace(final)

@@ -48,7 +48,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _TASKS: Final = 256
 _CHUNK: Final = 1 << 20
 # What a document that is damaged or gone raises, besides what the parser says about its text.
-_DAMAGE: Final = (OSError, EOFError, ValueError, zlib.error, pa.ArrowException)
+DAMAGE: Final = (OSError, EOFError, ValueError, zlib.error, pa.ArrowException)
 
 
 def read_documents(spark: SparkSession, inputs: Sequence[Input], *, on_error: OnError) -> DataFrame:
@@ -85,7 +85,7 @@ def read_document(source: Input, on_error: OnError, rows: Rows) -> Iterator[pa.R
         rows.fault(fault, _line_of(source, error.lineno), spark_uri(source.uri))
     except MemoryError:
         rows.fault(Fault(_ended(TOO_LONG, on_error)), b"", spark_uri(source.uri))
-    except _DAMAGE as error:
+    except DAMAGE as error:
         fault = Fault(_ended(f"cannot be read: {error}", on_error))
         rows.fault(fault, b"", spark_uri(source.uri))
 
@@ -166,5 +166,5 @@ def _line_of(source: Input, number: int | None) -> bytes:
             while at < number and (piece := stream.readline(_CHUNK)):
                 at += piece.endswith(b"\n")
             return stream.readline(_CHUNK).rstrip(b"\r\n")
-    except _DAMAGE:
+    except DAMAGE:
         return b""

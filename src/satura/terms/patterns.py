@@ -1,4 +1,4 @@
-r"""What a term in canonical N-Triples text certainly looks like, as patterns for Java.
+r"""What a term in canonical N-Triples text certainly looks like: patterns for Java and Python.
 
 One home for the syntax of the fast path. The patterns are conservative: what they accept is valid
 and is exactly the text that the full parser would print; what they do not accept is not wrong,
@@ -52,7 +52,7 @@ NQ_LINE: Final = rf"\A{_TRIPLE}(?: (?:{IRI}|{BLANK}))?+ \.\z"
 
 # `%` must begin an escape. Asked apart from the rest, and only where there is a `%`, because
 # `(?:[…]|%[hex]{2})*` would repeat a group.
-_BAD_PERCENT: Final = r"%(?![0-9A-Fa-f]{2})"
+BAD_PERCENT: Final = r"%(?![0-9A-Fa-f]{2})"
 
 
 def vouched(text: Column, pattern: str) -> Column:
@@ -62,7 +62,7 @@ def vouched(text: Column, pattern: str) -> Column:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    percent = ~text.contains("%") | ~text.rlike(_BAD_PERCENT)
+    percent = ~text.contains("%") | ~text.rlike(BAD_PERCENT)
     return F.coalesce(text.rlike(pattern) & percent, F.lit(False))
 
 
