@@ -8,9 +8,8 @@ Invariant: afterwards the store holds exactly the closure under the new rules, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ from satura.closure.program import Program
 from satura.closure.saturate import Limits
 from satura.closure.shapes import fit_memory
 from satura.closure.whole import schema_table
+from satura.coverage import find_ignored, ranked
 from satura.errors import UnsupportedError
 from satura.maintain.apply import SMALL_STORE, Clock, Maintainer, derived_table
 from satura.maintain.arrays import is_among
@@ -48,7 +48,6 @@ def set_rules(
     *,
     session: Callable[[], SparkSession],
     limits: Limits | None = None,
-    extra: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Close a store under other rules, as one commit. The same rules change nothing."""
     clock, store = Clock(), maintainer.store
@@ -93,8 +92,9 @@ def set_rules(
                 rejected=store.info.counts.rejected,
                 duplicates=store.info.counts.duplicates,
             )
-            info = {**store.info.extra, **(extra or {})}
-            metadata = CommitMetadata(rules.name, write_rules(rules), counts, info)
+            ignored = ranked(find_ignored(rules).count(state.asserted_quads()))
+            extra = {**store.info.extra, "not_acted_on": ignored}
+            metadata = CommitMetadata(rules.name, write_rules(rules), counts, extra)
             replaced = [
                 x for x in store.facts_snapshot.files if x.kind in ("derived", "schema", "equal")
             ]
