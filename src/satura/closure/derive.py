@@ -87,8 +87,8 @@ def derive(
 ) -> DataFrame:
     """Return (s, p, o, support, joined, asserted) for every fact that something else entails.
 
-    `support` counts derivations from given triples; a fact is `joined` if joins conclude it, or
-    what only joins conclude entails it. `asserted` holds distinct triples about representatives.
+    `support` counts derivations from given triples; a fact without any is `joined`: joins conclude
+    it, or what they conclude entails it. `asserted` holds distinct triples about representatives.
     One shuffle, on the conclusions. Triples of `hidden` predicates lead to others and are left out
     themselves.
     """
@@ -123,11 +123,16 @@ def derive(
         everything.groupBy(*PLACES)
         .agg(
             F.sum("weight").cast("int").alias("support"),
-            (F.max("joined") == 1).alias("joined"),
+            F.max("joined").alias("joined"),
             F.max("given").alias("given"),
         )
-        .where("support > 0 or joined")
-        .select(*PLACES, "support", "joined", (F.col("given") == 1).alias("asserted"))
+        .where("support > 0 or joined > 0")
+        .select(
+            *PLACES,
+            "support",
+            ((F.col("support") == 0) & (F.col("joined") == 1)).alias("joined"),
+            (F.col("given") == 1).alias("asserted"),
+        )
     )
 
 

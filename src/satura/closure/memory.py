@@ -116,7 +116,7 @@ def join_in_memory(
     equality = texts.equality
     derives = closed.consequences.derives
     same_as = equality.find(SAME_AS)
-    joins = _Joins(closed.shapes, texts, bounded=budget is not None)
+    joins = Joins(closed.shapes, texts, bounded=budget is not None)
     done = Joined(Counter(), Facts())
     new = done.facts.add(start, 0)
     number = spent = 0
@@ -171,7 +171,7 @@ def follow(
 
 def solve_in_memory(shape: Shape, facts: Facts, texts: Texts) -> Iterator[Binding]:
     """Yield the solutions of a shape, its parameters included, over facts of one round."""
-    joins = _Joins([shape], texts)
+    joins = Joins([shape], texts)
     if not shape.body:
         yield from (dict(zip(shape.parameters, row[1:], strict=True)) for row in shape.rows)
         return
@@ -197,7 +197,7 @@ def _rewrite(done: Joined, equality: Equality) -> None:
 
 
 @dataclass(slots=True)
-class _Joins:
+class Joins:
     """The shapes of a program, each pivot with its parameters indexed."""
 
     shapes: Sequence[Shape]
@@ -250,6 +250,10 @@ class _Joins:
                 binding = bind(wanted, fact, start)
                 for found in self._solve(shape, {pivot}, pivot, binding, facts, number):
                     yield row[0], times, found
+
+    def solutions(self, at: int, binding: Binding, facts: Facts) -> Iterator[Binding]:
+        """Yield the solutions of a shape that extend a binding, over facts of round 0."""
+        yield from self._solve(self.shapes[at], set(), -1, binding, facts, 1)
 
     def _indexed(self, at: int, pivot: int) -> dict[tuple[int, ...], list[tuple[Row, int]]]:
         if (at, pivot) not in self._rows:

@@ -20,12 +20,12 @@ from satura.closure.consequences import Table
 from satura.closure.derive import conclude, facts_frame
 from satura.closure.joins import FactsOf, columns_of, solve
 from satura.closure.memory import Facts, solve_in_memory
-from satura.closure.program import PLACES, LiteralRule, Pattern, Slot
+from satura.closure.program import PLACES, Fact, LiteralRule, Pattern, Slot
 from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.representatives import rewrite
 from satura.closure.rounds import Run
 from satura.closure.saturate import EMPTY_TABLE
-from satura.closure.schema import ground
+from satura.closure.schema import Binding, ground
 from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O, named_shapes
 from satura.closure.whole import Saturated
@@ -47,7 +47,7 @@ def find_violations(saturated: Saturated) -> DataFrame | None:
     closed, backend = saturated.closed, saturated.backend
     shapes = named_shapes(closed.program.false_rules, closed.schema, backend.dictionary.texts)
     # Patterns over literals as subjects look at few facts; do not let them drag in all types.
-    literal = [shape for shape in shapes if _is_about_literals(shape)]
+    literal = [shape for shape in shapes if is_about_literals(shape)]
     others = [shape for shape in shapes if shape not in literal]
     found = [
         *_solutions(saturated, others, literals_only=False),
@@ -57,7 +57,7 @@ def find_violations(saturated: Saturated) -> DataFrame | None:
     return reduce(DataFrame.unionByName, found) if found else None
 
 
-def _is_about_literals(shape: Shape) -> bool:
+def is_about_literals(shape: Shape) -> bool:
     """Say whether a shape has one pattern, the subject of which must be a literal."""
     if len(shape.body) != 1:
         return False
@@ -117,15 +117,21 @@ def _in_memory(saturated: Saturated, run: Run, shapes: Sequence[Shape]) -> list[
     facts.add(run.bring(saturated.backend.memory_facts), 0)
     saturated.backend.dictionary.prefetch(looked_at(shapes, facts.rounds))
     texts = saturated.backend.dictionary.texts
-    rows = set()
-    for shape in shapes:
-        rule = _rule(shape)
-        for found in solve_in_memory(shape, facts, texts):
-            names = tuple(v.name for v in named_variables(rule) if v.name in found)
-            patterns = (*(shape.source.schema if shape.source else ()), *shape.body)
-            triples = tuple(ground(pattern, found) for pattern in patterns)
-            rows.add((rule.id, names, tuple(found[name] for name in names), triples))
+    rows = {
+        as_row(shape, found) for shape in shapes for found in solve_in_memory(shape, facts, texts)
+    }
     return [saturated.spark.createDataFrame(sorted(rows), SCHEMA)] if rows else []
+
+
+def as_row(
+    shape: Shape, found: Binding
+) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[Fact, ...]]:
+    """Return a solution as a violation: rule, names, terms, triples."""
+    rule = _rule(shape)
+    names = tuple(v.name for v in named_variables(rule) if v.name in found)
+    patterns = (*(shape.source.schema if shape.source else ()), *shape.body)
+    triples = tuple(ground(pattern, found) for pattern in patterns)
+    return rule.id, names, tuple(found[name] for name in names), triples
 
 
 def _roots(saturated: Saturated, relevance: Relevance, shapes: Sequence[Shape]) -> DataFrame:

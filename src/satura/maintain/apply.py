@@ -11,44 +11,47 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from satura.closure.compiling import compile_rules
-from satura.closure.equality import Equality
+from satura.closure.local import is_local
 from satura.closure.program import Program
 from satura.closure.saturate import Limits
-from satura.closure.texts import Texts
 from satura.closure.whole import schema_table
 from satura.errors import ConfigError
 from satura.maintain.arrays import is_among
-from satura.maintain.linear import support_changes, updated_rows
-from satura.maintain.model import Algorithm, Counted, Delta, Outcome, Rows
+from satura.maintain.context import Context, Effect, NotIncrementalError, Result
+from satura.maintain.counting import maintain_by_counting
+from satura.maintain.counts import count_changes
+from satura.maintain.joined import maintain_by_dred
+from satura.maintain.model import Algorithm, Counted, Delta, Outcome
 from satura.maintain.reading import check_same
-from satura.maintain.schemas import Schema, changed_schema, stored_for, stored_schema
-from satura.maintain.whole import close_anew, is_rdf
+from satura.maintain.schemas import Schema
+from satura.maintain.tables import asserted_table, derived_table, equal_table, terms_table
+from satura.maintain.violated import violations_table
+from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
 from satura.store import CommitMetadata, Counts, Store
-from satura.store.layout import Kind
-from satura.store.rows import NO_GRAPH, Ints, RowCache, Triples
+from satura.store.layout import VIOLATIONS, Kind
+from satura.store.rows import NO_GRAPH, Ints, RowCache
 from satura.store.state import State, distinct, first_rows
 from satura.store.transaction import Kept, Transaction, begin_update
 from satura.terms.ntriples import Term
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
 SMALL_STORE: Final = 20_000
 """Triples up to which a store is closed anew in memory."""
-
-
-class NotIncrementalError(Exception):
-    """An algorithm cannot do what is asked; its text says why."""
 
 
 @dataclass(slots=True)
@@ -83,8 +86,18 @@ class Clock:
 class Maintainer:
     """A store kept open for updates: what was read, compiled and closed stays for the next."""
 
-    def __init__(self, store: Store, cache: RowCache | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        spark: Callable[[], SparkSession] | None = None,
+        *,
+        cache: RowCache | None = None,
+        small_store: int = SMALL_STORE,
+    ) -> None:
+        """Keep a store open. `spark` is asked for a session only if a change needs one."""
         self.cache = RowCache() if cache is None else cache
+        self.small_store = small_store
+        self._spark = spark
         self.rule_set: RuleSet
         self.program: Program
         self._rules_sha256 = ""
@@ -101,12 +114,6 @@ class Maintainer:
             self.program = compile_rules(self.rule_set)
             self._rules_sha256 = info.rules_sha256
             self._schema = None
-
-    def schema(self, texts: Texts) -> Schema:
-        """Return the closed schema of the snapshot, kept from one update to the next."""
-        if self._schema is None or self._schema[0] != self.store.version:
-            self._schema = (self.store.version, stored_schema(self.program, self.state, texts))
-        return self._schema[1]
 
     def apply(
         self,
@@ -127,16 +134,48 @@ class Maintainer:
             with clock.stage("look up"):
                 new_terms = self._new_terms(effect, change.terms)
             with clock.stage("maintain"):
-                done, name, why = self._maintain(effect, change.terms, algorithm, limits)
-            with clock.stage("write"):
-                counts, counted, kept = self._write(txn, effect, new_terms, done)
+                context = Context(
+                    self.program,
+                    self.state,
+                    effect,
+                    change.terms,
+                    limits or Limits(),
+                    self._known(),
+                )
+                done, name, why = self._maintain(context, algorithm)
+                if done is None:
+                    counts, counted, kept, rounds = self._recompute(context, txn, new_terms)
+            if done is not None:
+                rounds = done.rounds
+                with clock.stage("write"):
+                    counts, counted, kept = self._write(txn, effect, new_terms, done)
             with clock.stage("commit"):
                 metadata = self._metadata(counts, counted, name, extra)
                 store = txn.commit(metadata, kept)
         self.adopt(store)
-        if done.schema is not None:
+        if done is not None and name != "recompute":
             self._schema = (store.version, done.schema)
-        return self._outcome(clock, read, counted, name, why, rounds=done.rounds)
+        return self._outcome(clock, read, counted, name, why, rounds=rounds)
+
+    def _recompute(
+        self, context: Context, txn: Transaction, new_terms: Mapping[int, Term]
+    ) -> tuple[Counts, Counted, Kept, int]:
+        """Close a store that is not small."""
+        from satura.maintain.recompute import recompute_on_spark  # noqa: PLC0415
+
+        if self._spark is None:
+            raise ConfigError(
+                "UPDATE-SPARK", "this change needs the store closed again, which needs Spark",
+                "give a session",
+            )  # fmt: skip
+        return recompute_on_spark(
+            self._spark(), self.store, txn, self.program, context.effect, new_terms, context.limits
+        )
+
+    def _known(self) -> Schema | None:
+        """Return the closed schema of the snapshot, if it is kept from the update before."""
+        version, schema = self._schema or (-1, None)
+        return schema if version == self.store.version else None
 
     def _effect(self, change: Change) -> Effect:
         """Return what of a change is not so already."""
@@ -145,10 +184,10 @@ class Maintainer:
         triples = distinct(quads[:, :3])
         which, graphs = self.state.graphs(triples)
         present = np.column_stack([triples[which], graphs])
-        added = added[~_quads_among(added, present)]
-        removed = removed[_quads_among(removed, present)]
+        added = added[~is_among(added, present)]
+        removed = removed[is_among(removed, present)]
         # A triple may stand in several graphs: it is asserted as long as it stands in one.
-        left = present[~_quads_among(present, removed)]
+        left = present[~is_among(present, removed)]
         before, after = distinct(present[:, :3]), distinct(np.concatenate([left, added])[:, :3])
         delta = Delta(after[~is_among(after, before)], before[~is_among(before, after)])
         return Effect(added, removed, delta)
@@ -161,108 +200,39 @@ class Maintainer:
             check_same(key, text, terms[key])
         return {key: terms[key] for key in ids - known.keys()}
 
-    def _maintain(
-        self,
-        effect: Effect,
-        terms: Mapping[int, Term],
-        algorithm: Algorithm,
-        limits: Limits | None,
-    ) -> tuple[Result, str, str]:
-        """Choose an algorithm and run it; return what it did, its name and why it was that one."""
-        if algorithm in ("auto", "counting"):
+    def _maintain(self, context: Context, algorithm: Algorithm) -> tuple[Result | None, str, str]:
+        """Choose an algorithm and run it; return what it did, its name and why it was that one.
+
+        Without a result, the store is left to be closed by Spark.
+        """
+        reasons: list[str] = []
+        rows = self.store.info.counts.asserted
+        if algorithm == "auto" and rows > self.small_store and len(context.delta) > rows:
+            algorithm, reasons = "recompute", ["the change is larger than the store"]
+        for name, run, why in (
+            ("counting", maintain_by_counting, "no rule joins"),
+            ("dred", maintain_by_dred, "rules join, and the change is followed"),
+        ):
+            if algorithm not in ("auto", name):
+                continue
             try:
-                return self._count(effect, terms), "counting", "every rule has one instance atom"
+                return run(context), name, why if algorithm == "auto" else "asked for"
             except NotIncrementalError as reason:
-                if algorithm == "counting":
+                reasons.append(str(reason))
+                if algorithm == name:
                     raise ConfigError(
-                        "UPDATE-ALGORITHM", f"counting cannot do this: {reason}",
+                        "UPDATE-ALGORITHM", f"`{name}` cannot make this change: {reason}",
                         "leave the choice to `--algorithm auto`",
                     ) from reason  # fmt: skip
-                why = str(reason)
-        else:
-            why = "asked for"
-        return self._recompute(effect, terms, limits), "recompute", why
-
-    def _texts(self, terms: Mapping[int, Term]) -> Texts:
-        def fetch(ids: Collection[int]) -> Mapping[int, Term]:
-            known = {x: text for x in ids if (text := self.program.names.get(x, terms.get(x)))}
-            return known | self.state.terms(set(ids) - known.keys())
-
-        return Texts(fetch)
-
-    def _blank(self, terms: Mapping[int, Term], ids: Collection[int]) -> Collection[int]:
-        """Return those of some ids that are blank nodes."""
-        unknown = [x for x in ids if x not in self.program.names]
-        texts = {x: terms[x] for x in unknown if x in terms}
-        texts |= self.state.terms({x for x in unknown if x not in texts})
-        return [x for x, text in texts.items() if text.startswith("_:")]
-
-    def _count(self, effect: Effect, terms: Mapping[int, Term]) -> Result:
-        """Maintain by counting support."""
-        program, state, delta = self.program, self.state, effect.delta
-        if why := self._why_not_linear():
-            raise NotIncrementalError(why)
-        texts = self._texts(terms)
-        old = self.schema(texts)
-        new = changed_schema(
-            program, old, state, delta, terms, lambda ids: self._used(ids, effect), texts
-        )
-        for schema in (old, new):
-            if schema.closed.shapes:
-                raise NotIncrementalError("rules join")
-        facts, weights = support_changes(delta, old.closed, new.closed, stored_for(state))
-        valid = is_rdf(facts, Equality(), lambda ids: self._blank(terms, ids))
-        before, after = updated_rows(state, delta, facts[valid], weights[valid])
-        return Result(before, after, new, schema_changed=new is not old)
-
-    def _why_not_linear(self) -> str:
-        program = self.program
-        if program.plain or program.preliminary:
-            return "rules have conditions that Spark runs"
-        if program.equality:
-            return "terms may be the same as others"
-        if program.false_rules or program.literal_rules:
-            return "rules look for violations or into literals"
-        return ""
-
-    def _used(self, ids: Collection[int], effect: Effect) -> set[int]:
-        """Return those of some terms that still occur in asserted triples after a change."""
-        if not ids:
-            return set()
-        wanted = np.array(sorted(ids), np.int64)
-        found: set[int] = set()
-        for at, place in enumerate(("s", "p", "o")):
-            quads = self.state.asserted_quads(**{place: ids})
-            quads = quads[~_quads_among(quads, effect.removed)]
-            for some in (quads, effect.added):
-                found |= {int(x) for x in some[np.isin(some[:, at], wanted), at]}
-        return found
-
-    def _recompute(
-        self, effect: Effect, terms: Mapping[int, Term], limits: Limits | None
-    ) -> Result:
-        """Close the store again, in memory."""
-        state, delta = self.state, effect.delta
-        given = state.asserted()
-        given = distinct(np.concatenate([given[~is_among(given, delta.removed)], delta.added]))
-        ids = {int(x) for x in np.unique(given)}
-        texts = {x: terms[x] for x in ids if x in terms}
-        texts |= state.terms(ids - texts.keys())
-        blank = {x for x, text in texts.items() if text.startswith("_:")}
-        anew = close_anew(self.program, given, texts, lambda some: blank & set(some), limits)
-        facts, found = state.derived_rows()
-        old = Rows(facts, found.support, found.joined, found.asserted)
-        every = distinct(np.concatenate([old.facts, anew.rows.facts, delta.added, delta.removed]))
-        before, after = (_spread(rows, every) for rows in (old, anew.rows))
-        asserted_before = state.is_asserted(every)
-        before = replace(before, asserted=asserted_before)
-        after = replace(after, asserted=is_among(every, given))
-        schema = Schema(frozenset(), anew.about_terms, anew.closure.closed)
-        return Result(before, after, schema, schema_changed=True, rounds=anew.closure.rounds)
+        why = reasons[-1] if reasons else "asked for"
+        if rows + len(context.delta) <= self.small_store and is_local(self.program):
+            return recompute_in_memory(context), "recompute", why
+        return None, "recompute", why
 
     def _write(
         self, txn: Transaction, effect: Effect, new_terms: Mapping[int, Term], done: Result
     ) -> tuple[Counts, Counted, Kept]:
+        """Write what changes; return the counts after it, what came and went, and what stays."""
         before, after = done.before, done.after
         stood, stands = before.stands, after.stands
         differs = (stood != stands) | (
@@ -274,37 +244,43 @@ class Maintainer:
             )
         )
         txn.put_facts("derived", derived_table(after.pick(differs), stands[differs]))
-        txn.put_facts("asserted", _asserted_table(effect))
-        txn.put_terms(
-            pa.table(
-                {
-                    "id": pa.array(new_terms.keys(), pa.int64()),
-                    "term": pa.array(new_terms.values(), pa.string()),
-                }
-            )
-        )
-        replaced: list[Kind] = []
-        schema_rows = self.store.info.counts.schema
-        if done.schema_changed and done.schema is not None:
-            closed = done.schema.closed
-            blank = set(self._blank(new_terms, {p for _, p, _ in closed.schema if p >= 0}))
-            rdf = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
-            table = schema_table(rdf, closed, done.schema.about_terms)
-            schema_rows = table.num_rows
+        txn.put_facts("asserted", asserted_table(effect))
+        txn.put_terms(terms_table(new_terms))
+        old, beside = self.store.info.counts, dict(self.store.info.beside)
+        counts, replaced = old, list[Kind]()
+        if done.schema_changed:
+            table = self._schema_rows(done, new_terms)
             txn.put_facts("schema", table)
+            counts = replace(counts, schema=table.num_rows)
             replaced.append("schema")
-        files = [x for x in self.store.facts_snapshot.files if x.kind in replaced]
-        counted = _counted(effect, before, after)
-        old = self.store.info.counts
+        if done.equality is not None:
+            table = equal_table(done.equality, done.iris)
+            txn.put_facts("equal", table)
+            counts = replace(counts, equal=table.num_rows)
+            replaced.append("equal")
+        if done.violations is not None:
+            txn.put_violations(violations_table(done.violations))
+            counts = replace(counts, violations=len(done.violations))
+            beside = {n: x for n, x in beside.items() if not n.startswith(f"{VIOLATIONS}/")}
+        counted = count_changes(self.state, effect, done)
         counts = replace(
-            old,
+            counts,
             asserted=old.asserted + counted.asserted_added - counted.asserted_removed,
             derived=old.derived + int(stands.sum()) - int(stood.sum()),
             inferred=old.inferred + counted.inferred_added - counted.inferred_removed,
             closure=old.closure + counted.closure_added - counted.closure_removed,
-            schema=schema_rows,
         )
-        return counts, counted, Kept(files, (), self.store.info.beside)
+        files = [x for x in self.store.facts_snapshot.files if x.kind in replaced]
+        return counts, counted, Kept(files, (), beside)
+
+    def _schema_rows(self, done: Result, new_terms: Mapping[int, Term]) -> pa.Table:
+        closed = done.schema.closed
+        unknown = {p for _, p, _ in closed.schema if p >= 0} - self.program.names.keys()
+        texts = {x: new_terms[x] for x in unknown if x in new_terms}
+        texts |= self.state.terms(unknown - texts.keys())
+        blank = {x for x, text in texts.items() if text.startswith("_:")}
+        rdf = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
+        return schema_table(rdf, closed, done.schema.about_terms)
 
     def _metadata(
         self, counts: Counts, counted: Counted, name: str, extra: Mapping[str, Any] | None
@@ -339,75 +315,5 @@ class Maintainer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The quads that come and go, and the triples that are asserted from now on, or no more."""
-
-    added: Ints
-    removed: Ints
-    delta: Delta
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What an algorithm found: the rows a change touches, before and after, and the schema."""
-
-    before: Rows
-    after: Rows
-    schema: Schema | None
-    schema_changed: bool
-    rounds: int = 0
-
-
 def _distinct_quads(quads: Ints) -> Ints:
     return quads[first_rows(*quads.T)]
-
-
-def _quads_among(quads: Ints, others: Ints) -> np.ndarray:
-    return is_among(quads, others)
-
-
-def _spread(rows: Rows, every: Triples) -> Rows:
-    """Return rows for more facts than have any."""
-    at = is_among(every, rows.facts)
-    order = np.lexsort(rows.facts.T[::-1])
-    support, joined = np.zeros(len(every), np.int64), np.zeros(len(every), np.bool_)
-    asserted = np.zeros(len(every), np.bool_)
-    support[at], joined[at] = rows.support[order], rows.joined[order]
-    asserted[at] = rows.asserted[order]
-    return Rows(every, support, joined, asserted)
-
-
-def derived_table(rows: Rows, stands: np.ndarray) -> pa.Table:
-    """Return derived rows as they are written; those that do not stand are gone."""
-    s, p, o = rows.facts.T
-    return pa.table(
-        {
-            "s": s, "p": p, "o": o,
-            "support": rows.support.astype(np.int32),
-            "joined": rows.joined,
-            "asserted": rows.asserted,
-            "gone": ~stands,
-        }
-    )  # fmt: skip
-
-
-def _asserted_table(effect: Effect) -> pa.Table:
-    quads = np.concatenate([effect.added, effect.removed])
-    gone = np.repeat([False, True], [len(effect.added), len(effect.removed)])
-    s, p, o, g = quads.T
-    graph = pa.array(g, pa.int64(), mask=g == NO_GRAPH)
-    return pa.table({"s": s, "p": p, "o": o, "g": graph, "gone": gone})
-
-
-def _counted(effect: Effect, before: Rows, after: Rows) -> Counted:
-    was, now = before.asserted | before.stands, after.asserted | after.stands
-    inferred, inferring = was & ~before.asserted, now & ~after.asserted
-    return Counted(
-        asserted_added=len(effect.added),
-        asserted_removed=len(effect.removed),
-        inferred_added=int((inferring & ~inferred).sum()),
-        inferred_removed=int((inferred & ~inferring).sum()),
-        closure_added=int((now & ~was).sum()),
-        closure_removed=int((was & ~now).sum()),
-    )

@@ -9,11 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from satura.closure.compiling import compile_rules
 from satura.closure.whole import schema_table
-from satura.maintain.apply import derived_table
+from satura.maintain.tables import derived_table, terms_table
 from satura.maintain.whole import close_anew
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
@@ -34,8 +33,7 @@ def create_store(path: str | Path, rules: str | Path | RuleSet = "rdfs") -> Stor
     with begin(path, overwrite=False) as txn:
         txn.put_facts("derived", derived_table(anew.rows, np.ones(len(anew.rows), np.bool_)))
         txn.put_facts("schema", schema_table(schema, closed, anew.about_terms))
-        ids, terms = pa.array(texts.keys(), pa.int64()), pa.array(texts.values(), pa.string())
-        txn.put_terms(pa.table({"id": ids, "term": terms}))
+        txn.put_terms(terms_table(texts))
         rows = len(anew.rows)
         counts = Counts(0, rows, rows, rows, len(schema))
         return txn.commit(

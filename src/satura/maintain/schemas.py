@@ -38,12 +38,17 @@ def as_facts(triples: Triples) -> frozenset[Fact]:
 
 
 def stored_schema(program: Program, state: State, texts: Texts) -> Schema:
-    """Close the schema of a snapshot again, from what of it is given and what instances feed it."""
+    """Close the schema of a snapshot again, from what of it is given and what facts feed it."""
     triples, origin = state.schema()
     given = as_facts(triples[(origin & ASSERTED_ORIGIN) > 0])
     about_terms = as_facts(triples[(origin & TERM_ORIGIN) > 0])
     nothing = Delta(no_triples(), no_triples())
-    return _close(program, given, about_terms, _feed(state, nothing), texts)
+
+    def read(**places: Collection[int]) -> Triples:
+        # What is derived is true as well, and joins may have concluded what feeds the schema.
+        return np.concatenate([state.asserted(**places), state.derived_triples(**places)])
+
+    return _close(program, given, about_terms, _feed(read, nothing), texts)
 
 
 def changed_schema(
@@ -67,30 +72,34 @@ def changed_schema(
         gained = any(fact not in known for fact in as_facts(conclude(delta.added, feeds)))
         if not gained and as_facts(conclude(delta.removed, feeds)) <= given:
             return schema
-    return _close(program, given, about_terms, _feed(state, delta), texts)
+    return _close(program, given, about_terms, _feed(state.asserted, delta), texts)
 
 
-def stored_for(state: State) -> Callable[[Table], Triples]:
-    """Return the function that reads the asserted triples that a table says anything about."""
+Read = Callable[..., Triples]
+"""Reads triples by the terms in their places, as `State.asserted` does."""
 
-    def read(table: Table) -> Triples:
+
+def stored_for(read: Read) -> Callable[[Table], Triples]:
+    """Return the function that reads the triples that a table says anything about."""
+
+    def find(table: Table) -> Triples:
         if table.any:
-            return state.asserted()
+            return read()
         parts = [no_triples()]
         if table.predicate or table.loop:
-            parts.append(state.asserted(p={*table.predicate, *table.loop}))
+            parts.append(read(p={*table.predicate, *table.loop}))
         for keys, place in ((table.object, "o"), (table.subject, "s")):
             for p in {p for p, _ in keys}:
                 terms = {term for q, term in keys if q == p}
-                parts.append(state.asserted(**{"p": {p}, place: terms}))
+                parts.append(read(**{"p": {p}, place: terms}))
         return np.concatenate(parts)
 
-    return read
+    return find
 
 
-def _feed(state: State, delta: Delta) -> Feed:
+def _feed(read: Read, delta: Delta) -> Feed:
     """Return the function that finds the schema that triples entail after a change."""
-    stored = stored_for(state)
+    stored = stored_for(read)
 
     def feed(table: Table, roots: Iterable[Fact]) -> frozenset[Fact]:
         kept = distinct(stored(table))

@@ -10,7 +10,7 @@ Invariant: the rows are those of `closure.derive` for the same triples.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,11 +19,62 @@ from satura.closure.equality import Equality
 from satura.closure.local import LocalClosure, apply_term_rule, close_locally
 from satura.closure.program import SAME_AS, Fact, Program
 from satura.closure.saturate import Closed, Limits
+from satura.closure.texts import Texts
 from satura.maintain.arrays import conclude, is_among, sum_up
+from satura.maintain.context import Context, Result
 from satura.maintain.model import Rows
+from satura.maintain.schemas import Schema
+from satura.maintain.violated import all_violations
 from satura.store.rows import Triples, as_triples
 from satura.store.state import distinct
 from satura.terms.ntriples import Term
+
+
+def recompute_in_memory(context: Context) -> Result:
+    """Close the store of a context again, with its change."""
+    state, delta, program = context.state, context.delta, context.program
+    before_given = state.asserted()
+    kept = before_given[~is_among(before_given, delta.removed)]
+    given = distinct(np.concatenate([kept, delta.added]))
+    texts = dict(context.texts.of({int(x) for x in np.unique(given)} - program.names.keys()))
+    texts |= program.names
+    blank = {x for x, text in texts.items() if text.startswith("_:")}
+    used = {int(x) for x in np.unique(given)}
+    anew = close_anew(
+        program, given, {x: texts[x] for x in used}, lambda some: blank & set(some), context.limits
+    )
+    facts, found = state.derived_rows()
+    old = Rows(facts, found.support, found.joined, found.asserted)
+    every = distinct(np.concatenate([old.facts, anew.rows.facts, delta.added, delta.removed]))
+    before = replace(_spread(old, every), asserted=is_among(every, before_given))
+    after = replace(_spread(anew.rows, every), asserted=is_among(every, given))
+    equality = anew.closure.equality
+    literals = {x: texts[x] for x in used if x < 0}
+    lookup = Texts(lambda ids: {x: texts[x] for x in ids})
+    lookup.equality = equality
+    violations = all_violations(anew.closure.closed, anew.closure.support, literals, lookup)
+    members = {x for many in equality.members.values() for x in many}
+    return Result(
+        before,
+        after,
+        Schema(frozenset(), anew.about_terms, anew.closure.closed),
+        schema_changed=True,
+        equality=equality if equality or context.equality else None,
+        iris=frozenset(x for x in members if texts[x].startswith("<")),
+        violations=violations,
+        rounds=anew.closure.rounds,
+    )
+
+
+def _spread(rows: Rows, every: Triples) -> Rows:
+    """Return rows for more facts than have any."""
+    at = is_among(every, rows.facts)
+    order = np.lexsort(rows.facts.T[::-1])
+    support, joined = np.zeros(len(every), np.int64), np.zeros(len(every), np.bool_)
+    asserted = np.zeros(len(every), np.bool_)
+    support[at], joined[at] = rows.support[order], rows.joined[order]
+    asserted[at] = rows.asserted[order]
+    return Rows(every, support, joined, asserted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +100,7 @@ def close_anew(
         for fact in apply_term_rule(rule, satisfying(rule, {**texts, **program.names}))
     )
     facts = [(s, p, o) for s, p, o in asserted.tolist()]
-    done = close_locally(program, facts, about_terms, texts, limits)
+    done = close_locally(program, facts, about_terms, {**texts, **program.names}, limits)
     concluded = as_triples(done.joins)
     rows = rows_of(asserted, done.closed, done.equality, concluded, is_blank)
     return Anew(rows, done, about_terms)
@@ -69,16 +120,15 @@ def rows_of(
     same_as = equality.find(SAME_AS)
     equal = as_triples((term, same_as, term) for term in equality.members)
     roots = distinct(np.concatenate([as_triples(closed.roots), equal]))
-    given = distinct(np.concatenate([here, roots]))
     concluded = distinct(rewritten(concluded, equality))
     concluded = concluded[~is_among(concluded, equal)]
-    alone = concluded[~is_among(concluded, given)]
     facts, support = sum_up([(conclude(here, table), 1), (conclude(roots, table), 1), (roots, 1)])
-    joins = distinct(np.concatenate([concluded, conclude(alone, table), replaced]))
+    joins = distinct(np.concatenate([concluded, conclude(concluded, table), replaced]))
     every = distinct(np.concatenate([facts, joins]))
     weights = np.zeros(len(every), np.int64)
     weights[is_among(every, facts)] = support
-    rows = Rows(every, weights, is_among(every, joins), is_among(every, asserted))
+    joined = is_among(every, joins) & (weights == 0)
+    rows = Rows(every, weights, joined, is_among(every, asserted))
     return rows.pick(is_rdf(every, equality, is_blank))
 
 

@@ -22,6 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from satura.errors import CorruptStoreError
+from satura.terms.datatypes import value_key
+from satura.terms.ids import term_id
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -146,6 +148,7 @@ class FileTerms:
     ids: Ints
     order: Ints
     texts: pa.Array
+    _values: dict[str, list[int]] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -154,6 +157,20 @@ class FileTerms:
     def bytes(self) -> int:
         """About how much memory this takes."""
         return int(self.ids.nbytes + self.order.nbytes + self.texts.nbytes)
+
+    def values(self) -> dict[str, list[int]]:
+        """Return the literals that are not plain strings, by a key that equal values share."""
+        if self._values is None:
+            odd = pc.or_(
+                pc.ends_with(self.texts, ">"),
+                pc.match_substring_regex(self.texts, '@[^"]*[A-Z][^"]*$'),
+            )
+            found: dict[str, list[int]] = {}
+            chosen = pc.and_(odd, pc.starts_with(self.texts, '"'))
+            for text in self.texts.filter(chosen).to_pylist():
+                found.setdefault(value_key(text), []).append(term_id(text))
+            self._values = found
+        return self._values
 
     def find(self, wanted: Ints) -> dict[int, str]:
         """Return the texts of those ids that are here."""

@@ -19,6 +19,7 @@ from satura.store.delta import DataFile
 from satura.store.layout import KIND_COLUMNS, Kind
 from satura.store.rows import FileRows, Ints, Mask, RowCache, Triples, no_triples
 from satura.store.store import Store, check_file
+from satura.terms.ids import term_id
 
 PLACES: Final = ("s", "p", "o")
 
@@ -141,6 +142,14 @@ class State:
             found |= dict(pairs)
         return found
 
+    def equal_iris(self) -> set[int]:
+        """Return those of the terms that are the same as others that are IRIs."""
+        found: set[int] = set()
+        for file in self._files("equal"):
+            rows = self._read(file)
+            found.update(rows.column("s")[rows.columns["iri"].astype(np.bool_)].tolist())
+        return found
+
     def terms(self, ids: Collection[int]) -> dict[int, str]:
         """Return the texts of ids, as far as they are known."""
         wanted = np.array(sorted(ids), np.int64)
@@ -152,6 +161,16 @@ class State:
             if _may_hold(file, "id", wanted):
                 check_file(snapshot.table / file.path, file.size)
                 found |= self.cache.read_terms(snapshot.table / file.path).find(wanted)
+        return found
+
+    def literals_of_value(self, keys: Collection[str]) -> set[int]:
+        """Return the literals of the dictionary with one of these values; see `value_key`."""
+        found = {term_id(key) for key in keys if key.startswith('"')}
+        found = set(self.terms(found))
+        snapshot = self.store.terms_snapshot
+        for file in snapshot.files:
+            values = self.cache.read_terms(snapshot.table / file.path).values()
+            found.update(x for key in keys for x in values.get(key, ()))
         return found
 
     def _matching(

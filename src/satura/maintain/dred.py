@@ -1,0 +1,281 @@
+"""Delete and rederive: exact maintenance where rules join, recursion included.
+
+Support tells which facts given triples entail by linear rules; those stay, whatever joins do. The
+others are followed: what used a fact that goes may go with it (*over-deletion*), of what went some
+is concluded from what is left (*rederivation*), and what comes leads on like any new fact. Stored
+facts are brought to the driver as the joins ask for them.
+
+Invariant: a fact is deleted in the end only if no rule concludes it from facts that remain; so
+cycles cannot keep one another alive, and nothing that still follows is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from satura.closure.consequences import Table
+from satura.closure.memory import Joins
+from satura.closure.program import SAME_AS, TYPE, Fact, Pattern
+from satura.closure.schema import Binding, bind, ground
+from satura.closure.shapes import Shape
+from satura.closure.texts import Texts
+from satura.maintain.lazy import LazyFacts, TooMuchError
+from satura.store.rows import as_triples
+from satura.store.state import State
+
+MAX_TOUCHED: Final = 500_000
+"""Facts that may come and go before closing again is taken to be quicker."""
+
+
+@dataclass(slots=True)
+class Row:
+    """What is known of a fact: whether it is asserted, how many given triples entail it, joins."""
+
+    asserted: bool
+    support: int
+    joined: bool
+
+    @property
+    def stands(self) -> bool:
+        return self.support > 0 or self.joined
+
+    @property
+    def holds(self) -> bool:
+        return self.asserted or self.support > 0 or self.joined
+
+
+class Touched:
+    """The rows of facts that a change touches, before it and as they are by now."""
+
+    def __init__(self, state: State, weights: Mapping[Fact, int], asserted: Mapping[Fact, bool]):
+        self._state = state
+        self._weights = weights
+        self._asserted = asserted
+        self.before: dict[Fact, Row] = {}
+        self.after: dict[Fact, Row] = {}
+
+    def load(self, facts: Iterable[Fact]) -> None:
+        """Look up the rows of facts; those of given triples are counted anew at once."""
+        new = [fact for fact in dict.fromkeys(facts) if fact not in self.before]
+        if not new:
+            return
+        if len(self.before) + len(new) > MAX_TOUCHED:
+            raise TooMuchError(f"more than {MAX_TOUCHED} facts come or go")
+        keys = as_triples(new)
+        rows = self._state.derived(keys)
+        flags = rows.found & rows.asserted
+        unknown = np.flatnonzero(~rows.found)
+        if len(unknown):
+            flags[unknown] = self._state.is_asserted(keys[unknown])
+        for at, fact in enumerate(new):
+            found = bool(rows.found[at])
+            support = int(rows.support[at]) if found else 0
+            before = Row(bool(flags[at]), support, found and bool(rows.joined[at]))
+            now = support + self._weights.get(fact, 0)
+            self.before[fact] = before
+            given = self._asserted.get(fact, before.asserted)
+            self.after[fact] = Row(given, now, before.joined and now == 0)
+
+
+@dataclass(slots=True)
+class Firing:
+    """The joined rules of a program, each found by the facts that its patterns can match."""
+
+    shapes: Sequence[Shape]
+    texts: Texts
+    joins: Joins = field(init=False)
+    _by_key: dict[tuple[int, int | None] | None, list[tuple[int, int]]] = field(
+        default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        self.joins = Joins(self.shapes, self.texts)
+        for at, shape in enumerate(self.shapes):
+            for pivot, (_, p, o) in enumerate(shape.body):
+                for key in _keys(shape, p, o):
+                    self._by_key.setdefault(key, []).append((at, pivot))
+
+    def bindings(self, fact: Fact, facts: LazyFacts) -> Iterator[tuple[Shape, Binding]]:
+        """Yield the solutions of all shapes in which a fact takes part."""
+        _, p, o = fact
+        keys: list[tuple[int, int | None] | None] = [None, (p, None)]
+        if p == TYPE:
+            keys.append((p, o))
+        for key in keys:
+            for at, pivot in self._by_key.get(key, ()):
+                for _, _, binding in self.joins.bindings(at, pivot, fact, facts, 1):
+                    yield self.shapes[at], binding
+
+    def heads(self, wave: Collection[Fact], facts: LazyFacts) -> set[Fact]:
+        """Return what rules conclude from facts of a wave and any others."""
+        return settle(facts, lambda: self._heads(wave, facts))
+
+    def _heads(self, wave: Collection[Fact], facts: LazyFacts) -> set[Fact]:
+        found: set[Fact] = set()
+        for fact in wave:
+            for shape, binding in self.bindings(fact, facts):
+                for head in shape.head:
+                    made = ground(head, binding)
+                    if not (shape.irreflexive and made[0] == made[2]):
+                        found.add(made)
+        return found
+
+    def derivable(self, wanted: Collection[Fact], facts: LazyFacts) -> set[Fact]:
+        """Return those facts that some rule concludes from what is there."""
+        return settle(facts, lambda: {f for f in wanted if self._is_derivable(f, facts)})
+
+    def _is_derivable(self, fact: Fact, facts: LazyFacts) -> bool:
+        return any(
+            True
+            for at, shape in enumerate(self.shapes)
+            if not (shape.irreflexive and fact[0] == fact[2])
+            for head in shape.head
+            for _ in self._ways(at, shape, head, fact, facts)
+        )
+
+    def _ways(
+        self, at: int, shape: Shape, head: Pattern, fact: Fact, facts: LazyFacts
+    ) -> Iterator[Binding]:
+        """Yield the solutions of a shape whose head is a fact."""
+        if any(isinstance(x, int) and x != y for x, y in zip(head, fact, strict=True)):
+            return
+        values = bind(head, fact, {})
+        if any(values[x] != y for x, y in zip(head, fact, strict=True) if isinstance(x, str)):
+            return
+        known = {name: value for name, value in values.items() if name in shape.parameters}
+        for row in shape.rows:
+            start = dict(zip(shape.parameters, row[1:], strict=True))
+            if all(start[name] == value for name, value in known.items()):
+                yield from self.joins.solutions(at, {**start, **values}, facts)
+
+
+def _keys(shape: Shape, p: object, o: object) -> list[tuple[int, int | None] | None]:
+    predicates = shape.values(p)  # type: ignore[arg-type]
+    if predicates is None:
+        return [None]
+    keys: list[tuple[int, int | None] | None] = []
+    for predicate in predicates:
+        classes = shape.values(o) if predicate == TYPE else None  # type: ignore[arg-type]
+        keys += [(predicate, None)] if classes is None else [(predicate, c) for c in classes]
+    return keys
+
+
+def settle(facts: LazyFacts, ask: Callable[[], set[Fact]]) -> set[Fact]:
+    """Ask again until everything that the answer depends on is here."""
+    while True:
+        found = ask()
+        if not facts.fetch():
+            return found
+
+
+class EqualityError(Exception):
+    """A change concerns which terms are the same."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One change on its way through the joins."""
+
+    firing: Firing
+    table: Table
+    facts: LazyFacts
+    touched: Touched
+    same: Collection[int]
+    """Terms that are the same as others, and who represents them."""
+    equality: bool
+    """Whether `owl:sameAs` makes terms the same."""
+    check: Callable[[Iterable[Fact]], None] = lambda _: None
+    rounds: int = 0
+
+    def run(self, start: Collection[Fact]) -> None:
+        """Delete, rederive and insert, from the facts whose support or assertion changes."""
+        self._refuse(start)
+        self.touched.load(start)
+        rows = self.touched
+        dropped = {
+            fact
+            for fact, row in rows.after.items()
+            if row.support == 0
+            and (rows.before[fact].support > 0 or (rows.before[fact].asserted and not row.asserted))
+        }
+        doubtful = self._delete(dropped)
+        self._rederive(doubtful)
+
+    def _delete(self, dropped: set[Fact]) -> set[Fact]:
+        """Over-delete; return all facts that joins alone may still conclude."""
+        rows = self.touched
+        doubtful: set[Fact] = set()
+        wave = dropped
+        while wave:
+            self.rounds += 1
+            doubtful |= wave
+            for fact in wave:
+                rows.after[fact].joined = False
+            gone = {f for f in wave if rows.before[f].holds and not rows.after[f].holds}
+            self._refuse(gone)
+            following = self.firing.heads(gone, self.facts)
+            following |= {fact for root in gone for fact in self.table.of(root) if _is_rdf(fact)}
+            self._refuse_heads(following)
+            rows.load(following)
+            wave = {
+                fact
+                for fact in following
+                if fact not in doubtful
+                and rows.after[fact].support == 0
+                and rows.before[fact].holds
+                and (rows.before[fact].joined or rows.before[fact].support > 0)
+            }
+        # From here on what is gone is gone; what still follows comes back.
+        self.facts.hidden |= {f for f in doubtful if not rows.after[f].holds}
+        return doubtful
+
+    def _rederive(self, doubtful: set[Fact]) -> None:
+        """Find what still follows, and what follows from all that is new."""
+        rows = self.touched
+        again = self.firing.derivable(doubtful, self.facts)
+        for fact in again:
+            rows.after[fact].joined = True
+        came = {f for f, row in rows.after.items() if row.holds and not self._was(f)}
+        wave = came
+        while wave:
+            self.rounds += 1
+            self._refuse(wave)
+            self.facts.put(wave)
+            heads = self.firing.heads(wave, self.facts)
+            self._refuse_heads(heads)
+            roots = heads | (wave & again)
+            following = {fact for root in roots for fact in self.table.of(root) if _is_rdf(fact)}
+            following |= {fact for fact in heads if _is_rdf(fact)}
+            rows.load(following)
+            wave = set()
+            for fact in following:
+                row = rows.after[fact]
+                if not row.holds:
+                    wave.add(fact)
+                if row.support == 0:
+                    row.joined = True
+
+    def _was(self, fact: Fact) -> bool:
+        """Say whether a fact was there all along, or is known to be there already."""
+        return self.touched.before[fact].holds and fact not in self.facts.hidden
+
+    def _refuse(self, facts: Collection[Fact]) -> None:
+        """Raise if facts are about terms that are the same as others, or become so."""
+        self._refuse_heads(facts)
+        for s, p, o in facts:
+            if s in self.same or p in self.same or o in self.same:
+                raise EqualityError("terms that are the same as others are concerned")
+
+    def _refuse_heads(self, facts: Collection[Fact]) -> None:
+        for s, p, o in facts:
+            if self.equality and p == SAME_AS and s != o:
+                raise EqualityError("terms become the same, or no longer are")
+        self.check(facts)
+
+
+def _is_rdf(fact: Fact) -> bool:
+    return fact[0] >= 0 and fact[1] >= 0
