@@ -180,7 +180,7 @@ class KnowledgeBase:
     def _open_maintainer(self) -> Maintainer:
         """Return what applies changes; what it has read stays for the next one."""
         if self._maintainer is None:
-            self._maintainer = Maintainer(self.store)
+            self._maintainer = Maintainer(self.store, self._session)
         return self._maintainer
 
     def _updated(self, outcome: Outcome) -> Outcome:

@@ -166,11 +166,10 @@ def _locate(error: SaturaError, source: str, line: int | None, done: int, versio
     """Say of an error where in a patch it happened, and what of the patch is committed."""
     if line is not None and not isinstance(error, ParseError):
         error.message = f"{source}:{line}: the transaction that begins here: {error.message}"
-    kept = (
-        f"the {done} transactions before it are committed, the store is at version {version}"
-        if done
-        else "nothing of the patch is committed"
-    )
+    kept = "nothing of the patch is committed"
+    if done:
+        before = "the transaction before it is" if done == 1 else f"the {done} before it are"
+        kept = f"{before} committed, the store is at version {version}"
     error.hint = f"{error.hint}; {kept}" if error.hint else kept
 
 

@@ -27,6 +27,7 @@ ORDER = (
     "closure",
     "clustering",
     "store",
+    "closing",
     "maintain",
     "recheck",
     "pipeline",

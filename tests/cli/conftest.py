@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from satura.cli import (
     add,
+    apply,
     changes,
     check,
     console,
@@ -34,6 +35,7 @@ from satura.terms.ntriples import Triple
 
 VERBS_WITH_SPARK = (
     add,
+    apply,
     changes,
     check,
     export,

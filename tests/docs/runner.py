@@ -24,6 +24,7 @@ import pytest
 import satura
 from satura.cli import (
     add,
+    apply,
     changes,
     check,
     console,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 VERBS: Final = (
     add,
+    apply,
     changes,
     check,
     export,

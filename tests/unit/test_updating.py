@@ -95,7 +95,7 @@ def test_error_in_a_patch_leaves_the_transactions_before_it(tmp_path: Path) -> N
     with pytest.raises(ParseError, match="PATCH-SYNTAX") as caught:
         list(apply_patch(maintainer, patch))
     assert caught.value.line == 6
-    assert "the 1 transactions before it are committed" in str(caught.value)
+    assert "the transaction before it is committed, the store is at version 1" in str(caught.value)
     assert asserted(Store.open(tmp_path / "store")) == set(quads([ANN]))
 
 

@@ -48,5 +48,5 @@ def add(
     start = partial(start_session, master=master, memory=memory, ui=ui)
     with when_needed(start) as session:
         given = read_given(inputs, graph=graph, format=format, on_error=on_error, session=session)
-        outcome = update(Maintainer(opened), given, algorithm=algorithm)
+        outcome = update(Maintainer(opened, session), given, algorithm=algorithm)
     show_outcome(outcome, as_json)

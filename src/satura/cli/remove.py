@@ -54,9 +54,10 @@ def remove(
             "REMOVE-WHAT", "neither a file nor --graph was given",
             "name what is to be removed: `satura remove DIR FILE` or `satura remove DIR --graph G`",
         )  # fmt: skip
-    maintainer = Maintainer(Store.open(store))
+    opened = Store.open(store)
     start = partial(start_session, master=master, memory=memory, ui=ui)
     with when_needed(start) as session:
+        maintainer = Maintainer(opened, session)
         if inputs:
             given = read_given(
                 inputs, graph=graph, format=format, on_error=on_error, session=session

@@ -102,5 +102,5 @@ def set_store(
         err.print(f"closing {asserted:,} asserted triples again under {rule_set.name}")
     start = partial(start_session, master=master, memory=memory, ui=ui)
     with when_needed(start) as session:
-        outcome = set_rules(Maintainer(opened), rule_set, session=session)
+        outcome = set_rules(Maintainer(opened, session), rule_set, session=session)
     show_outcome(outcome, as_json)

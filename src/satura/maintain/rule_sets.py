@@ -1,39 +1,45 @@
 """Other rules for the same assertions: the store is closed again, in one commit.
 
 Nothing of a closure tells what other rules would conclude, so this is no update but a run from
-scratch over what is asserted. Files of assertions stay where they are.
+scratch over what is asserted: in memory if that is little, on Spark if not. Files of assertions
+stay where they are.
 
 Invariant: afterwards the store holds exactly the closure under the new rules, or is as before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from satura.closure.compiling import compile_rules
+from satura.closure.local import is_local
 from satura.closure.program import Program
 from satura.closure.saturate import Limits
-from satura.closure.shapes import fit_memory
 from satura.closure.whole import schema_table
 from satura.coverage import find_ignored, ranked
-from satura.errors import UnsupportedError
-from satura.maintain.apply import SMALL_STORE, Clock, Maintainer, derived_table
-from satura.maintain.arrays import is_among
-from satura.maintain.model import Counted, Outcome
+from satura.maintain.apply import Clock, Maintainer
+from satura.maintain.context import Context, Effect
+from satura.maintain.counts import count_changes
+from satura.maintain.model import Counted, Delta, Outcome
 from satura.maintain.reading import check_same
-from satura.maintain.whole import close_anew
+from satura.maintain.recompute import ANEW, recompute_on_spark
+from satura.maintain.tables import derived_table, equal_table, terms_table
+from satura.maintain.violated import violations_table
+from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.writer import write_rules
-from satura.store import CommitMetadata, Counts, Store
+from satura.store import CommitMetadata, Counts, Store, Transaction
+from satura.store.layout import VIOLATIONS
+from satura.store.rows import no_triples
+from satura.store.state import State
 from satura.store.transaction import Kept, begin_update
+from satura.terms.ntriples import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 
@@ -50,89 +56,78 @@ def set_rules(
     limits: Limits | None = None,
 ) -> Outcome:
     """Close a store under other rules, as one commit. The same rules change nothing."""
-    clock, store = Clock(), maintainer.store
+    clock, store, state = Clock(), maintainer.store, maintainer.state
     if is_same(store, rules):
         return _outcome(maintainer, clock, (0, 0), Counted(), "none", "the rules are the same")
-    program = compile_rules(rules)
-    why_not = _why_not_in_memory(store, program)
-    if why_not:
-        return recompute_on_spark(maintainer, rules, session, why_not)
-    cache = maintainer.cache
-    read = (cache.rows_read, cache.files_read)
+    read = (maintainer.cache.rows_read, maintainer.cache.files_read)
+    program, bounds = compile_rules(rules), limits or Limits()
+    is_small = store.info.counts.asserted <= maintainer.small_store and is_local(program)
     with begin_update(store) as txn:
-        state = maintainer.state
         with clock.stage("look up"):
-            given = state.asserted()
-            texts = state.terms({int(x) for x in np.unique(given)})
-            facts, rows = state.derived_rows()
-            known = state.terms(program.names)
-            for key, text in known.items():
-                check_same(key, text, program.names[key])
-        blank = {x for x, text in {**texts, **program.names}.items() if text.startswith("_:")}
-        with clock.stage("close"):
-            anew = close_anew(program, given, texts, lambda ids: blank & set(ids), limits)
-        closed, after = anew.closure.closed, anew.rows
-        with clock.stage("write"):
-            schema = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
-            table = schema_table(schema, closed, anew.about_terms)
-            txn.put_facts("derived", derived_table(after, np.ones(len(after), np.bool_)))
-            txn.put_facts("schema", table)
-            new = {key: text for key, text in program.names.items() if key not in known}
-            ids, terms = pa.array(new.keys(), pa.int64()), pa.array(new.values(), pa.string())
-            txn.put_terms(pa.table({"id": ids, "term": terms}))
-        was, now = facts[~rows.asserted], after.facts[~after.asserted]
-        added, removed = int((~is_among(now, was)).sum()), int((~is_among(was, now)).sum())
-        with clock.stage("commit"):
-            counts = Counts(
-                asserted=store.info.counts.asserted,
-                derived=len(after),
-                inferred=len(now),
-                closure=len(given) + len(now),
-                schema=table.num_rows,
-                rejected=store.info.counts.rejected,
-                duplicates=store.info.counts.duplicates,
-            )
+            new_terms = _new_terms(state, program)
             ignored = ranked(find_ignored(rules).count(state.asserted_quads()))
+        with clock.stage("maintain"):
+            if is_small:
+                counts, counted, kept, rounds = _recompute(state, txn, program, new_terms, bounds)
+            else:
+                counts, counted, kept, rounds = recompute_on_spark(
+                    session(), store, txn, program, _nothing(), new_terms, bounds
+                )
+        with clock.stage("commit"):
             extra = {**store.info.extra, "not_acted_on": ignored}
             metadata = CommitMetadata(rules.name, write_rules(rules), counts, extra)
-            replaced = [
-                x for x in store.facts_snapshot.files if x.kind in ("derived", "schema", "equal")
-            ]
-            maintainer.adopt(txn.commit(metadata, Kept(replaced, (), _rejects(store))))
-    counted = Counted(
-        inferred_added=added, inferred_removed=removed, closure_added=added, closure_removed=removed
-    )
+            maintainer.adopt(txn.commit(metadata, kept))
     done = _outcome(maintainer, clock, read, counted, "recompute", "the rules are others")
-    return replace(done, rounds=anew.closure.rounds)
+    return replace(done, rounds=rounds)
 
 
-def recompute_on_spark(
-    maintainer: Maintainer,
-    rules: RuleSet,
-    session: Callable[[], SparkSession],  # noqa: ARG001
-    why: str,
-) -> Outcome:
-    """Close a store under other rules on Spark."""
-    raise UnsupportedError(
-        "UPDATE-RULES", f"the rules of `{maintainer.store.path}` cannot be replaced by"
-        f" `{rules.name}`: {why}",
-        "export what is asserted, and materialize it under the new rules",
-    )  # fmt: skip
+def _nothing() -> Effect:
+    quads = np.zeros((0, 4), np.int64)
+    return Effect(quads, quads, Delta(no_triples(), no_triples()))
 
 
-def _why_not_in_memory(store: Store, program: Program) -> str:
-    if store.info.counts.asserted > SMALL_STORE:
-        return f"more than {SMALL_STORE:,} triples are asserted"
-    if program.plain or program.preliminary or not fit_memory(program.instance_rules):
-        return "the new rules have conditions that Spark runs"
-    if program.equality or program.false_rules or program.literal_rules:
-        return "the new rules are about equality, violations or literals"
-    return ""
+def _new_terms(state: State, program: Program) -> dict[int, Term]:
+    """Return the terms of rules that the dictionary has not."""
+    known = state.terms(program.names)
+    for key, text in known.items():
+        check_same(key, text, program.names[key])
+    return {key: text for key, text in program.names.items() if key not in known}
 
 
-def _rejects(store: Store) -> dict[str, int]:
-    """Return the files of skipped input; violations are those of the old rules."""
-    return {name: size for name, size in store.info.beside.items() if name.startswith("rejects")}
+def _recompute(
+    state: State, txn: Transaction, program: Program, new_terms: dict[int, Term], limits: Limits
+) -> tuple[Counts, Counted, Kept, int]:
+    """Close a small store and write everything derived; return what `recompute_on_spark` does."""
+    context = Context(program, state, _nothing(), new_terms, limits)
+    done = recompute_in_memory(context)
+    rows, closed = done.after.pick(done.after.stands), done.schema.closed
+    blank = set(context.blank({p for _, p, _ in closed.schema if p >= 0}))
+    schema = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
+    table = schema_table(schema, closed, done.schema.about_terms)
+    txn.put_facts("derived", derived_table(rows, np.ones(len(rows), np.bool_)))
+    txn.put_facts("schema", table)
+    txn.put_terms(terms_table(new_terms))
+    equal = 0
+    if done.equality is not None:
+        classes = equal_table(done.equality, done.iris)
+        txn.put_facts("equal", classes)
+        equal = classes.num_rows
+    violations = done.violations or ()
+    txn.put_violations(violations_table(violations))
+    counted = count_changes(state, _nothing(), done)
+    info = state.store.info
+    counts = replace(
+        info.counts,
+        derived=len(rows),
+        inferred=info.counts.inferred + counted.inferred_added - counted.inferred_removed,
+        closure=info.counts.closure + counted.closure_added - counted.closure_removed,
+        schema=table.num_rows,
+        equal=equal,
+        violations=len(violations),
+    )
+    replaced = [file for file in state.store.facts_snapshot.files if file.kind in ANEW]
+    beside = {n: x for n, x in info.beside.items() if not n.startswith(f"{VIOLATIONS}/")}
+    return counts, counted, Kept(replaced, (), beside), done.rounds
 
 
 def _outcome(
