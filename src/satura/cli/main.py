@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         return _unexpected(error)
     if result == INTERRUPTED:  # Typer makes this of an interrupt, and says nothing
-        err.print("satura: interrupted; nothing was committed")
+        err.print("satura: interrupted; what was under way is not committed")
     return result if isinstance(result, int) else 0
 
 

@@ -18,6 +18,7 @@ from satura.rules.reader import load_rules
 from satura.store import Store
 from satura.terms.ntriples import Triple
 from tests.laws import graphs
+from tests.laws.owl_graphs import owl_graph
 from tests.unit.maintain.stores import change, new_store, quads, triple
 
 Difference = tuple[set[Triple], set[Triple]]
@@ -48,15 +49,19 @@ def applied(closure: set[Triple], step: Difference) -> set[Triple]:
     return (closure - removed) | added
 
 
-@pytest.mark.parametrize("rules", ["rdfs", "rdfs-full"])
+def random_graph(rules: str, seed: int) -> list[Triple]:
+    return sorted(owl_graph(seed, "z") if "owl" in rules else graphs.graph(seed, "z"))
+
+
+@pytest.mark.parametrize("rules", ["rdfs", "rdfs-full", "owl-horst", "owl2-rl"])
 @pytest.mark.parametrize("seed", range(8))
 def test_difference_is_that_of_two_closures(rules: str, seed: int, tmp_path: Path) -> None:
     rule_set, random = load_rules(rules), Random(seed)
-    graph = sorted(graphs.graph(seed, "z"))
+    graph = random_graph(rules, seed)
     maintainer = new_store(tmp_path / "store", rules)
     here: set[Triple] = set()
     versions = {0: {t for t in close(rule_set, here) if is_rdf(t)}}
-    for _ in range(5):
+    for _ in range(4):
         added = set(random.sample(graph, random.randint(0, len(graph))))
         removed = set(random.sample(sorted(here), random.randint(0, len(here)))) - added
         change(maintainer, quads(sorted(added)), quads(sorted(removed)))
