@@ -31,7 +31,6 @@ from satura.failures import translated
 from satura.io.documents import OnError
 from satura.io.faults import SHOWN, Faults, parse_error
 from satura.io.inputs import Input, find_inputs
-from satura.io.patch import net, read_patch
 from satura.io.slow import Fault, Quad
 from satura.io.small import is_small, read_small
 from satura.jobs import described
@@ -143,6 +142,8 @@ def apply_patch(
 
     An error leaves what was committed before it, and says how much that is.
     """
+    from satura.io.patch import net, read_patch  # noqa: PLC0415  (compiles large patterns)
+
     transactions = read_patch(source, on_error=on_error)
     done, line = 0, None
     while True:
