@@ -11,7 +11,21 @@ from typing import Final
 import typer
 
 from satura import __version__
-from satura.cli import check, export, generate, info, materialize, rules, verify, warm_up, why
+from satura.cli import (
+    add,
+    apply,
+    changes,
+    check,
+    export,
+    generate,
+    info,
+    materialize,
+    remove,
+    rules,
+    verify,
+    warm_up,
+    why,
+)
 from satura.cli.console import err, set_up_logging
 from satura.errors import SaturaError
 
@@ -45,6 +59,10 @@ def common(
 
 
 app.command("materialize")(materialize.materialize)
+app.command("add")(add.add)
+app.command("remove")(remove.remove)
+app.command("apply")(apply.apply)
+app.command("changes")(changes.changes)
 app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
@@ -79,7 +97,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         return _unexpected(error)
     if result == INTERRUPTED:  # Typer makes this of an interrupt, and says nothing
-        err.print("satura: interrupted; nothing was committed")
+        err.print("satura: interrupted; what was under way is not committed")
     return result if isinstance(result, int) else 0
 
 
