@@ -27,6 +27,7 @@ ORDER = (
     "closure",
     "clustering",
     "store",
+    "maintain",
     "recheck",
     "pipeline",
     "violations",
