@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -37,11 +37,13 @@ from satura.maintain.violated import violations_table
 from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
-from satura.store import CommitMetadata, Counts, Store
+from satura.store import CommitMetadata, Counts, Store, Upkeep, after_commit
 from satura.store.layout import VIOLATIONS, Kind
+from satura.store.metadata import Operation
 from satura.store.rows import NO_GRAPH, Ints, RowCache
 from satura.store.state import State, distinct, first_rows
 from satura.store.transaction import Kept, Transaction, begin_update
+from satura.store.upkeep import DEFAULT
 from satura.terms.ntriples import Term
 
 log = logging.getLogger(__name__)
@@ -82,8 +84,11 @@ class Clock:
 class Maintainer:
     """A store kept open for updates: what was read, compiled and closed stays for the next."""
 
-    def __init__(self, store: Store, cache: RowCache | None = None) -> None:
+    def __init__(
+        self, store: Store, cache: RowCache | None = None, upkeep: Upkeep | None = DEFAULT
+    ) -> None:
         self.cache = RowCache() if cache is None else cache
+        self.upkeep = upkeep  # None leaves compaction to others
         self.rule_set: RuleSet
         self.program: Program
         self._rules_sha256 = ""
@@ -132,12 +137,17 @@ class Maintainer:
             with clock.stage("write"):
                 counts, counted, kept = self._write(txn, effect, new_terms, done)
             with clock.stage("commit"):
-                metadata = self._metadata(counts, counted, name, extra)
+                metadata = self._metadata(counts, counted, name, clock, extra)
                 store = txn.commit(metadata, kept)
+        version = store.version
+        if self.upkeep is not None:
+            with clock.stage("compact"):
+                store = after_commit(store, self.upkeep)
         self.adopt(store)
         if name != "recompute":
             self._schema = (store.version, done.schema)
-        return self._outcome(clock, read, counted, name, why, rounds=done.rounds)
+        outcome = self._outcome(clock, read, counted, name, why, rounds=done.rounds)
+        return replace(outcome, version=version)
 
     def _known(self) -> Schema | None:
         """Return the closed schema of the snapshot, if it is kept from the update before."""
@@ -242,10 +252,17 @@ class Maintainer:
         return schema_table(rdf, closed, done.schema.about_terms)
 
     def _metadata(
-        self, counts: Counts, counted: Counted, name: str, extra: Mapping[str, Any] | None
+        self,
+        counts: Counts,
+        counted: Counted,
+        name: str,
+        clock: Clock,
+        extra: Mapping[str, Any] | None,
     ) -> CommitMetadata:
-        info = self.store.info
-        return CommitMetadata(info.rule_set, info.rules, counts, {**info.extra, **(extra or {})})
+        info, operation = self.store.info, _operation(counted)
+        change = asdict(counted) | {"algorithm": name, "seconds": round(clock.seconds, 3)}
+        every = {**info.extra, **(extra or {})}
+        return CommitMetadata(info.rule_set, info.rules, counts, every, operation, change)
 
     def _outcome(
         self,
@@ -272,6 +289,12 @@ class Maintainer:
             seconds=clock.seconds,
             stages=clock.stages,
         )
+
+
+def _operation(counted: Counted) -> Operation:
+    if not counted.asserted_removed:
+        return "add"
+    return "apply" if counted.asserted_added else "remove"
 
 
 def _distinct_quads(quads: Ints) -> Ints:
