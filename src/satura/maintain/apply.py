@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,11 +38,13 @@ from satura.maintain.violated import violations_table
 from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
-from satura.store import CommitMetadata, Counts, Store
+from satura.store import CommitMetadata, Counts, Store, Upkeep, after_commit
 from satura.store.layout import VIOLATIONS, Kind
+from satura.store.metadata import Operation
 from satura.store.rows import NO_GRAPH, Ints, RowCache
 from satura.store.state import State, distinct, first_rows
 from satura.store.transaction import Kept, Transaction, begin_update
+from satura.store.upkeep import DEFAULT
 from satura.terms.ntriples import Term
 
 if TYPE_CHECKING:
@@ -93,10 +95,12 @@ class Maintainer:
         *,
         cache: RowCache | None = None,
         small_store: int = SMALL_STORE,
+        upkeep: Upkeep | None = DEFAULT,
     ) -> None:
         """Keep a store open. `spark` is asked for a session only if a change needs one."""
         self.cache = RowCache() if cache is None else cache
         self.small_store = small_store
+        self.upkeep = upkeep  # None leaves compaction to others
         self._spark = spark
         self.rule_set: RuleSet
         self.program: Program
@@ -150,12 +154,17 @@ class Maintainer:
                 with clock.stage("write"):
                     counts, counted, kept = self._write(txn, effect, new_terms, done)
             with clock.stage("commit"):
-                metadata = self._metadata(counts, counted, name, extra)
+                metadata = self._metadata(counts, counted, name, clock, extra)
                 store = txn.commit(metadata, kept)
+        version = store.version
+        if self.upkeep is not None:
+            with clock.stage("compact"):
+                store = after_commit(store, self.upkeep)
         self.adopt(store)
         if done is not None and name != "recompute":
             self._schema = (store.version, done.schema)
-        return self._outcome(clock, read, counted, name, why, rounds=rounds)
+        outcome = self._outcome(clock, read, counted, name, why, rounds=rounds)
+        return replace(outcome, version=version)
 
     def _recompute(
         self, context: Context, txn: Transaction, new_terms: Mapping[int, Term]
@@ -283,10 +292,17 @@ class Maintainer:
         return schema_table(rdf, closed, done.schema.about_terms)
 
     def _metadata(
-        self, counts: Counts, counted: Counted, name: str, extra: Mapping[str, Any] | None
+        self,
+        counts: Counts,
+        counted: Counted,
+        name: str,
+        clock: Clock,
+        extra: Mapping[str, Any] | None,
     ) -> CommitMetadata:
-        info = self.store.info
-        return CommitMetadata(info.rule_set, info.rules, counts, {**info.extra, **(extra or {})})
+        info, operation = self.store.info, _operation(counted)
+        change = asdict(counted) | {"algorithm": name, "seconds": round(clock.seconds, 3)}
+        every = {**info.extra, **(extra or {})}
+        return CommitMetadata(info.rule_set, info.rules, counts, every, operation, change)
 
     def _outcome(
         self,
@@ -313,6 +329,12 @@ class Maintainer:
             seconds=clock.seconds,
             stages=clock.stages,
         )
+
+
+def _operation(counted: Counted) -> Operation:
+    if not counted.asserted_removed:
+        return "add"
+    return "apply" if counted.asserted_added else "remove"
 
 
 def _distinct_quads(quads: Ints) -> Ints:

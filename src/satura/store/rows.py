@@ -216,20 +216,21 @@ class RowCache:
 
 def read_columns(path: Path) -> FileRows:
     """Read a file of facts whole."""
-    table = _read(path)
+    table = read_table(path)
     return FileRows({name: _as_array(table[name]) for name in table.column_names})
 
 
 def read_texts(path: Path) -> FileTerms:
     """Read a file of terms whole."""
-    table = _read(path)
+    table = read_table(path)
     ids = table["id"].to_numpy()
     order = np.argsort(ids)
     texts = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in table["term"].chunks])
     return FileTerms(ids[order], order, texts)
 
 
-def _read(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
+    """Read a Parquet file of a store whole."""
     try:
         # Not mapped into memory: a mapping would keep a deleted file on disk.
         return pq.read_table(path, partitioning=None)
