@@ -2,8 +2,9 @@
 
 One process keeps each store open, as a service would, and makes every update several times:
 additions and removals in turn, so that every repetition meets the same store. The first two times
-files are read and indexed; they are reported beside the median of the others. The full materialization is measured in the same run, and a cold `satura add` beside the
-warm one. The result goes to `benchmarks/results/` as JSON; the table goes to standard output.
+files are read and indexed; the first is reported beside the median of the later ones. The full
+materialization is measured in the same run, and a cold `satura add` beside the warm one. The
+result goes to `benchmarks/results/` as JSON; the table goes to standard output.
 """
 
 from __future__ import annotations
@@ -150,15 +151,15 @@ def measure_store(
 def table(rows: Sequence[Measured]) -> str:
     """Return the measurements as Markdown."""
     header = (
-        "workload", "update", "what", "verb", "triples", "first s", "seconds", "of full", "algorithm",
-        "rows read", "inferred",
+        "workload", "update", "what", "verb", "triples", "first s", "seconds", "of full",
+        "algorithm", "rows read", "inferred",
     )  # fmt: skip
     percent: Callable[[float], str] = lambda x: f"{100 * x:.2f} %"  # noqa: E731
     lines = [
         (
             row.workload, str(row.update), WHAT[row.update], row.verb, grouped(row.triples),
-            decimal(row.first, 3), decimal(row.seconds, 3), percent(row.ratio), row.algorithm, grouped(row.rows_read),
-            grouped(row.inferred),
+            decimal(row.first, 3), decimal(row.seconds, 3), percent(row.ratio),
+            row.algorithm, grouped(row.rows_read), grouped(row.inferred),
         )
         for row in rows
     ]  # fmt: skip
@@ -186,7 +187,8 @@ def main() -> None:
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     content = {
         "format": 1, "date": date, "commit": machine.commit(), "machine": described,
-        "versions": machine.versions(["pyspark", "deltalake"]) | {"satura": machine.satura_version()},
+        "versions": {"satura": machine.satura_version()}
+        | machine.versions(["pyspark", "deltalake"]),
         "settings": {"rules": options.rules, "repeat": options.repeat, "heap": options.heap},
         "whole": whole, "updates": [asdict(row) for row in rows],
     }  # fmt: skip

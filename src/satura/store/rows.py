@@ -104,7 +104,7 @@ class FileRows:
             self._hashes = hashes[self._order]
         if self._order is not None and self._hashes is not None:
             which, at = _ranges(self._hashes, wanted)
-            rows = self._order[at]
+            rows = self._order[at].astype(np.int64)
         else:
             hashes = mixed(self.column("s"), self.column("p"), self.column("o"))
             rows = np.flatnonzero(_is_in(hashes.view(np.int64), wanted.view(np.int64)))
@@ -123,7 +123,7 @@ class FileRows:
         if column in self._by:
             ordered, order = self._by[column]
             _, at = _ranges(ordered, np.unique(values))
-            return order[at]
+            return order[at].astype(np.int64)
         return np.flatnonzero(_is_in(self.column(column), values))
 
 
