@@ -5,9 +5,11 @@ frames. `satura.store.verify` checks a store, `repair` removes what crashed runs
 """
 
 from satura.store.collisions import check_collisions
+from satura.store.history import Entry
 from satura.store.layout import FORMAT_VERSION, KINDS, Kind
 from satura.store.leftovers import find_orphans, repair
-from satura.store.store import CommitMetadata, Counts, Store, StoreInfo
+from satura.store.metadata import CommitMetadata, Counts, StoreInfo
+from satura.store.store import Store
 from satura.store.transaction import Transaction, begin
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "KINDS",
     "CommitMetadata",
     "Counts",
+    "Entry",
     "Kind",
     "Store",
     "StoreInfo",

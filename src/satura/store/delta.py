@@ -31,13 +31,13 @@ from deltalake.transaction import (
     create_table_with_add_actions,
 )
 
-from satura.errors import ConflictError, CorruptStoreError, StoreError
+from satura.errors import CorruptStoreError, StoreError
 from satura.parquet import data_files
 from satura.store import layout
+from satura.store.commits import METADATA, conflict, first_line, read_metadata, unreadable
 
 Ids: TypeAlias = int | Collection[int] | None
 
-METADATA: Final = "satura"
 APPLICATION: Final = "satura"
 # Facts name a version of terms, which must stay readable however old it is.
 CONFIGURATION: Final = {"delta.enableExpiredLogCleanup": "false"}
@@ -93,6 +93,7 @@ def add_actions(
     columns: layout.Columns,
     *,
     partition: Mapping[str, str] | None = None,
+    rearranged: bool = False,
 ) -> list[AddAction]:
     """Describe the Parquet files under a directory of a table, from their footers.
 
@@ -105,12 +106,23 @@ def add_actions(
             size=file.stat().st_size,
             partition_values=dict(partition or {}),
             modification_time=int(file.stat().st_mtime * 1000),
-            data_change=True,
+            data_change=not rearranged,
             stats=json.dumps(statistics(footer)),
         )
         for file in data_files(directory)
         if (footer := read_footer(file, columns)).num_rows
     ]
+
+
+def added_again(file: DataFile) -> AddAction:
+    """Describe a file that an earlier version of a table names."""
+    low, high = ({name: bound[i] for name, bound in file.bounds.items()} for i in (0, 1))
+    stats = {
+        "numRecords": file.rows, "minValues": low, "maxValues": high,
+        "nullCount": dict(file.nulls),
+    }  # fmt: skip
+    now = int(time.time() * 1000)
+    return AddAction(file.path, file.size, _partition(file), now, True, json.dumps(stats))
 
 
 def read_footer(file: Path, columns: layout.Columns) -> pq.FileMetaData:
@@ -171,11 +183,13 @@ def commit(
     base: int | None,
     metadata: Mapping[str, Any],
     removes: Sequence[DataFile] | None = None,
+    rearranged: bool = False,
 ) -> int:
     """Add files to a table in one commit on version `base`; return the new one.
 
     Without `removes` they replace all there are, else only those. `base` of None makes the table.
-    Raise `ConflictError` if the table is not at `base` any more.
+    `rearranged` says that the rows stay the same. Raise `ConflictError` if the table is not at
+    `base` any more.
     """
     version = 0 if base is None else base + 1
     properties = CommitProperties(
@@ -198,7 +212,7 @@ def commit(
         else:
             now = int(time.time() * 1000)
             gone = [
-                RemoveAction(file.path, True, now, file.size, _partition(file))
+                RemoveAction(file.path, not rearranged, now, file.size, _partition(file))
                 for file in removes or ()
             ]
             DeltaTable(table.as_uri(), version=base).create_write_transaction(
@@ -230,36 +244,12 @@ def restore(table: Path, version: int) -> int:
         return int(latest.version())
 
 
-def latest_version(table: Path) -> int | None:
-    """Return the latest version of a table, None if it has no commit."""
-    if not layout.has_commit(table):
-        return None
-    with translated(table):
-        return int(DeltaTable(table.as_uri(), without_files=True).version())
-
-
 def read_snapshot(table: Path, version: int | None = None) -> Snapshot:
     """Read one version of a table, the latest unless told; no data file is touched."""
     with translated(table):
         opened = DeltaTable(table.as_uri(), version=version)
         rows = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
         return Snapshot(table, int(opened.version()), tuple(_data_file(row) for row in rows))
-
-
-def read_metadata(table: Path, version: int) -> dict[str, Any] | None:
-    """Return what Satura recorded with one commit, None if that commit is absent or foreign."""
-    try:
-        text = layout.log_file(table, version).read_text(encoding="utf-8")
-        actions = [json.loads(line) for line in text.splitlines()]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise unreadable(table, error) from error
-    for action in actions:
-        if "commitInfo" in action:
-            found = action["commitInfo"].get(METADATA)
-            return found if isinstance(found, dict) else None
-    return None
 
 
 def prune(
@@ -295,25 +285,6 @@ def sync(files: Iterable[Path]) -> None:
         _sync(parent)
 
 
-def conflict(table: Path, base: int | None) -> ConflictError:
-    """Return the error of a table that moved since a transaction began."""
-    was = "did not exist" if base is None else f"was at version {base}"
-    return ConflictError(
-        "STORE-CONFLICT",
-        f"`{table}` {was} when this run began, and another run committed since",
-        "the store holds the other run's result; run again if this one is still wanted",
-    )
-
-
-def unreadable(table: Path, error: BaseException) -> CorruptStoreError:
-    """Return the error of a table whose log cannot be read."""
-    return CorruptStoreError(
-        "STORE-UNREADABLE",
-        f"the log of `{table}` cannot be read: {first_line(error)}",
-        "check permissions; if the log is damaged, restore it from a copy or build the store again",
-    )
-
-
 @contextmanager
 def translated(table: Path) -> Iterator[None]:
     """Turn the errors of the Delta library into ours."""
@@ -327,14 +298,6 @@ def translated(table: Path) -> Iterator[None]:
         ) from error
     except (DeltaError, OSError, ValueError) as error:
         raise unreadable(table, error) from error
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text; the rest is a trace of somebody else's stack."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # The object store of the Delta library nests its causes below one another with arrows.
-    causes = [line.rsplit("\x1b[0m ", 1)[-1] for line in lines[1:] if "↳" in line]
-    return ": ".join([lines[0], *causes]) if lines else type(error).__name__
 
 
 def _delta_schema(columns: layout.Columns) -> Schema:

@@ -4,6 +4,7 @@
     DIR/terms/     Delta table (id, term): the dictionary, only for decoding
     DIR/rejects/   Parquet, one directory per transaction that skipped some input
     DIR/violations/ Parquet, likewise, of what rules that conclude `false` found
+    DIR/horizon.json  the oldest version that can be read, once older ones were vacuumed
     DIR/_staging/  scratch of running transactions, one directory each
 
 Spark writes Parquet under `data/<txn>/` of a table; the Delta log then names the files. Names are
@@ -14,6 +15,7 @@ Invariant: nothing else in the package spells a path or a column of a store.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -30,11 +32,13 @@ TERMS: Final = "terms"
 REJECTS: Final = "rejects"
 VIOLATIONS: Final = "violations"
 STAGING: Final = "_staging"
-OURS: Final = frozenset({FACTS, TERMS, REJECTS, VIOLATIONS, STAGING})
+HORIZON: Final = "horizon.json"
+OURS: Final = frozenset({FACTS, TERMS, REJECTS, VIOLATIONS, STAGING, HORIZON})
 
 DATA: Final = "data"
 LOG: Final = "_delta_log"
 WRITER: Final = "writer.json"
+_COMMIT: Final = re.compile(r"(\d{20})\.(?:json$|checkpoint)")
 TRANSACTION_NAME: Final = re.compile(r"\d{8}T\d{6}-[0-9a-f]{12}")
 
 # Columns are (name, SQL type); the type is spelled alike in Spark's DDL and in Delta, except
@@ -137,10 +141,19 @@ def log_file(table: Path, version: int) -> Path:
 
 def has_commit(table: Path) -> bool:
     """Say whether a directory is a table: its log has a commit."""
+    return last_commit(table) is not None
+
+
+def last_commit(table: Path) -> int | None:
+    """Return the number of the last commit in the log of a table, None if there is none.
+
+    Commits are numbered without gaps, and a commit is there as soon as its file is.
+    """
     log = table / LOG
-    return log.is_dir() and any(
-        re.fullmatch(r"\d{20}\.(json|checkpoint.*)", entry.name) for entry in log.iterdir()
-    )
+    if not log.is_dir():
+        return None
+    found = (_COMMIT.match(name) for name in os.listdir(log))  # noqa: PTH208 - names are enough
+    return max((int(match[1]) for match in found if match), default=None)
 
 
 def is_store(path: Path) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from satura.errors import StoreError
-from satura.store import delta, layout, writer
+from satura.store import commits, delta, layout, writer
 from satura.store.layout import FACTS, LOG, OURS, REJECTS, STAGING, TERMS, VIOLATIONS
 from satura.store.store import Store
 
@@ -74,7 +74,7 @@ def is_ours(root: Path) -> bool:
     staging = root / STAGING
     if staging.is_dir():
         return all(layout.TRANSACTION_NAME.fullmatch(child.name) for child in staging.iterdir())
-    return delta.read_metadata(root / TERMS, 0) is not None
+    return commits.read_metadata(root / TERMS, 0) is not None
 
 
 def remove_transaction(root: Path, txn: str) -> None:
@@ -99,6 +99,16 @@ def remove_empty(root: Path, *, keep_root: bool) -> None:
             _remove_if_empty(Path(directory))
     if not keep_root:
         _remove_if_empty(root)
+
+
+def remove_empty_of(root: Path, txn: str) -> None:
+    """Remove the empty directories of one transaction, and those around them if they are empty."""
+    for table in (FACTS, TERMS):
+        for directory, _, _ in os.walk(root / table / layout.DATA / txn, topdown=False):
+            _remove_if_empty(Path(directory))
+    for name in (REJECTS, VIOLATIONS, STAGING):
+        _remove_if_empty(root / name / txn)
+        _remove_if_empty(root / name)
 
 
 def _remove_if_empty(directory: Path) -> None:

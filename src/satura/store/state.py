@@ -18,7 +18,7 @@ from satura.errors import CorruptStoreError
 from satura.store.delta import DataFile
 from satura.store.layout import KIND_COLUMNS, Kind
 from satura.store.rows import FileRows, Ints, Mask, RowCache, Triples, no_triples
-from satura.store.store import Store, check_file
+from satura.store.store import Store
 from satura.terms.ids import term_id
 
 PLACES: Final = ("s", "p", "o")
@@ -159,7 +159,7 @@ class State:
             if len(found) == len(wanted):
                 break
             if _may_hold(file, "id", wanted):
-                check_file(snapshot.table / file.path, file.size)
+                self.store.require(snapshot.table / file.path, file.size)
                 found |= self.cache.read_terms(snapshot.table / file.path).find(wanted)
         return found
 
@@ -203,7 +203,7 @@ class State:
 
     def _read(self, file: DataFile) -> FileRows:
         path = self.store.facts_snapshot.table / file.path
-        check_file(path, file.size)
+        self.store.require(path, file.size)
         rows = self.cache.read(path)
         if missing := {name for name, _ in KIND_COLUMNS[file.kind]} - rows.columns.keys():  # type: ignore[index]
             raise CorruptStoreError(

@@ -9,83 +9,29 @@ Invariant: a frame reads exactly the files of the snapshot, never what merely li
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from satura import __version__
-from satura.errors import CorruptStoreError, FormatVersionError, StoreError
+from satura.errors import CorruptStoreError, StoreError
 from satura.jobs import collect_first, described
 from satura.parquet import read_files
-from satura.store import delta, layout, sameness
+from satura.store import commits, delta, layout, sameness
+from satura.store.decoding import decode_few, decode_many
 from satura.store.delta import DataFile, Ids, Snapshot
+from satura.store.history import Entry, read_history
+from satura.store.horizon import no_such_version, read_horizon
 from satura.store.layers import overlaid
 from satura.store.layout import Kind
+from satura.store.metadata import StoreInfo, describe, find_recorded
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.vocab import OWL_SAME_AS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SAME_AS: Final = term_id(OWL_SAME_AS)
-
-# One partition of a hash join holds about this many terms, some 150 MB on the heap.
-TERMS_PER_PARTITION: Final = 500_000
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many rows a snapshot has, and what the input lost on the way."""
-
-    asserted: int  # distinct (s, p, o, g)
-    derived: int  # triples with a derivation, asserted too or not
-    inferred: int  # derived and not asserted
-    closure: int  # distinct (s, p, o), asserted or inferred
-    schema: int  # triples of the closed schema
-    equal: int = 0  # terms that are the same as others
-    violations: int = 0  # solutions of rules that conclude `false`
-    rejected: int = 0  # statements skipped as malformed
-    duplicates: int = 0  # statements that were there already
-
-
-@dataclass(frozen=True, slots=True)
-class CommitMetadata:
-    """What the caller knows of a snapshot; the transaction adds the rest."""
-
-    rule_set: str
-    rules: str  # the text of the rule set
-    counts: Counts
-    extra: Mapping[str, Any] = field(default_factory=dict)  # JSON, kept as given
-
-    @property
-    def rules_sha256(self) -> str:
-        return hashlib.sha256(self.rules.encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class StoreInfo:
-    """What a snapshot says of itself."""
-
-    path: str
-    version: int  # of the facts table
-    txn: str
-    created: str  # ISO 8601, UTC
-    format_version: int
-    satura_version: str
-    rule_set: str
-    rules_sha256: str
-    rules: str
-    terms_version: int
-    terms: int  # distinct terms
-    counts: Counts
-    beside: Mapping[str, int]  # files of skipped input and of violations, and their sizes
-    bytes: int  # of the snapshot's data files; older ones on disk are not counted
-    files: int
-    extra: Mapping[str, Any]
 
 
 class Store:
@@ -104,19 +50,22 @@ class Store:
         try:
             found = layout.is_store(root)
         except OSError as error:
-            raise delta.unreadable(root / layout.FACTS, error) from error
+            raise commits.unreadable(root / layout.FACTS, error) from error
         if not found:
             raise StoreError("STORE-MISSING", f"there is no store at `{root}`", _nearby(root))
-        latest = delta.latest_version(root / layout.FACTS)
-        if version is not None and (latest is None or not 0 <= version <= latest):
-            raise StoreError(
-                "STORE-VERSION", f"the store at `{root}` has no version {version}",
-                f"the latest is {latest}; `satura history` lists them",
-            )  # fmt: skip
-        facts = delta.read_snapshot(root / layout.FACTS, version)
-        recorded = _recorded(root, facts.version)
+        facts_table = root / layout.FACTS
+        latest = commits.latest_version(facts_table)
+        if version is not None and (latest is None or not read_horizon(root) <= version <= latest):
+            raise no_such_version(root, version, latest)
+        facts = delta.read_snapshot(facts_table, latest if version is None else version)
+        recorded = find_recorded(root, facts.version).data
         terms = delta.read_snapshot(root / layout.TERMS, int(recorded["terms_version"]))
-        return cls(root, _info(root, recorded, facts, terms), facts, terms)
+        return cls(root, describe(root, recorded, facts, terms), facts, terms)
+
+    @staticmethod
+    def history(path: str | Path, limit: int | None = None) -> list[Entry]:
+        """Return the versions of a store, the latest first."""
+        return read_history(path, limit)
 
     @property
     def version(self) -> int:
@@ -227,7 +176,7 @@ class Store:
         """Return the files in a directory beside the tables that belong to the snapshot."""
         wanted = {n: size for n, size in self.info.beside.items() if Path(n).parts[0] == directory}
         for name, size in wanted.items():
-            check_file(self.path / name, size)
+            self.require(self.path / name, size)
         return [self.path / name for name in wanted]
 
     def decode(
@@ -255,14 +204,19 @@ class Store:
                 frame = frame.localCheckpoint()
         few = [c for c in columns if size == "small" or c in ("p", "g")]
         if few:
-            frame = _decode_few(frame, terms, few)
+            frame = decode_few(frame, terms, few)
         many = [c for c in columns if c not in few]
-        if many:
-            partitions = -(-self.info.terms // TERMS_PER_PARTITION)
-            default = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-            spread = terms.repartition(max(partitions, default), "id").hint("shuffle_hash")
-            frame = reduce(lambda f, c: _decode_column(f, spread, c), many, frame)
-        return frame
+        return decode_many(frame, terms, many, self.info.terms) if many else frame
+
+    def require(self, path: Path, expected: int) -> None:
+        """Check that a file of the snapshot is there; say so if the snapshot was vacuumed."""
+        try:
+            check_file(path, expected)
+        except CorruptStoreError as error:
+            if self.version < read_horizon(self.path):
+                latest = commits.latest_version(self.path / layout.FACTS)
+                raise no_such_version(self.path, self.version, latest) from error
+            raise
 
     def _read(
         self,
@@ -272,7 +226,7 @@ class Store:
         columns: layout.Columns,
     ) -> DataFrame:
         for file in files:
-            check_file(snapshot.table / file.path, file.size)
+            self.require(snapshot.table / file.path, file.size)
         paths = [snapshot.table / file.path for file in files]
         return read_files(spark, paths, layout.ddl(columns))
 
@@ -300,74 +254,6 @@ def check_file(path: Path, expected: int) -> None:
         )
 
 
-def record(metadata: CommitMetadata) -> dict[str, Any]:
-    """Return what is recorded with a commit, but for what the transaction itself knows."""
-    return {
-        "format_version": layout.FORMAT_VERSION,
-        "satura_version": __version__,
-        "rule_set": metadata.rule_set,
-        "rules_sha256": metadata.rules_sha256,
-        "rules": metadata.rules,
-        "counts": asdict(metadata.counts),
-        "extra": dict(metadata.extra),
-    }
-
-
-def _recorded(root: Path, version: int) -> dict[str, Any]:
-    """Find what Satura recorded last; other Delta tools may have compacted the table since."""
-    facts = root / layout.FACTS
-    for earlier in range(version, -1, -1):
-        found = delta.read_metadata(facts, earlier)
-        if found is not None:
-            break
-        if not layout.log_file(facts, earlier).exists():
-            break
-    if found is None:
-        raise CorruptStoreError(
-            "STORE-UNREADABLE",
-            f"`{facts}` is a Delta table, but no commit of Satura is in its log",
-            "give the directory of a store that Satura wrote",
-        )
-    given = found.get("format_version")
-    if given != layout.FORMAT_VERSION:
-        raise FormatVersionError(
-            "STORE-FORMAT",
-            f"the store at `{root}` has format version {given}, this release reads "
-            f"{layout.FORMAT_VERSION}",
-            f"it was written by Satura {found.get('satura_version')}: use that release, "
-            "or build the store again",
-        )
-    return found
-
-
-def _info(root: Path, recorded: Mapping[str, Any], facts: Snapshot, terms: Snapshot) -> StoreInfo:
-    try:
-        return StoreInfo(
-            path=str(root),
-            version=facts.version,
-            txn=recorded["txn"],
-            created=recorded["created"],
-            format_version=recorded["format_version"],
-            satura_version=recorded["satura_version"],
-            rule_set=recorded["rule_set"],
-            rules_sha256=recorded["rules_sha256"],
-            rules=recorded["rules"],
-            terms_version=terms.version,
-            terms=terms.rows,
-            counts=Counts(**recorded["counts"]),
-            beside=recorded["beside"],
-            bytes=facts.size + terms.size,
-            files=len(facts.files) + len(terms.files),
-            extra=recorded["extra"],
-        )
-    except (KeyError, TypeError) as error:
-        raise CorruptStoreError(
-            "STORE-UNREADABLE",
-            f"the commit metadata of `{root}` lacks or misspells {error}",
-            "restore the log from a copy, or build the store again",
-        ) from error
-
-
 def _nearby(root: Path) -> str:
     if not root.exists():
         return "check the path; `satura materialize` makes a store"
@@ -378,29 +264,3 @@ def _nearby(root: Path) -> str:
     if near is not None:
         return f"did you mean `{near}`?"
     return "the directory has no committed snapshot; `satura materialize` makes a store"
-
-
-def _decode_few(frame: DataFrame, terms: DataFrame, columns: Collection[str]) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    ids = frame.select(F.explode(F.array(*columns)).alias("id")).where("id is not null").distinct()
-    found = F.broadcast(terms.join(F.broadcast(ids), "id", "left_semi"))
-    return reduce(lambda f, c: _decode_column(f, found, c), columns, frame)
-
-
-def _decode_column(frame: DataFrame, terms: DataFrame, column: str) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    key, text = f"__id_{column}", f"__term_{column}"
-    dictionary = terms.select(F.col("id").alias(key), F.col("term").alias(text))
-    joined = frame.join(dictionary, F.col(column) == F.col(key), "left")
-    return joined.select(*(_decoded(c, text) if c == column else F.col(c) for c in frame.columns))
-
-
-def _decoded(column: str, text: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    lost = F.concat(F.lit("no term for id "), F.col(column), F.lit("; run `satura verify`"))
-    return F.coalesce(
-        F.col(text), F.when(F.col(column).isNotNull(), F.raise_error(lost).cast("string"))
-    ).alias(column)

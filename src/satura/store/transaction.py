@@ -23,16 +23,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from satura.errors import ConfigError, StoreError
-from satura.jobs import described
-from satura.parquet import NO_MARK, data_files, read_files, uri
-from satura.store import delta, layout, leftovers, writer
+from satura.parquet import data_files, read_files
+from satura.store import commits, delta, layout, leftovers, writer
 from satura.store.delta import DataFile
 from satura.store.layout import (
     FACTS,
@@ -43,7 +42,9 @@ from satura.store.layout import (
     TERMS_COLUMNS,
     Kind,
 )
-from satura.store.store import CommitMetadata, Store, record
+from satura.store.metadata import CommitMetadata, find_recorded, record
+from satura.store.store import Store
+from satura.store.writing import drop_empty, put_rows, write_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +93,8 @@ def begin_update(store: Store) -> Transaction:
         txn = Transaction(store.path)
     if txn.base != store.version:
         txn.rollback()
-        raise delta.conflict(store.path / FACTS, store.version)
+        raise commits.conflict(store.path / FACTS, store.version)
+    txn.onto = store
     return txn
 
 
@@ -100,12 +102,14 @@ def begin_update(store: Store) -> Transaction:
 class Kept:
     """What the next snapshot keeps of the one before: all files of facts and terms but these.
 
-    `beside` are the files beside the tables that stay, with their sizes.
+    `beside` are the files beside the tables that stay, with their sizes. Rows that are only written
+    anew keep their age, which `since` has by kind.
     """
 
     replaced: Sequence[DataFile] = ()
     replaced_terms: Sequence[DataFile] = ()
     beside: Mapping[str, int] = field(default_factory=dict)
+    since: Mapping[Kind, int] | None = None
 
 
 class Transaction:
@@ -117,12 +121,13 @@ class Transaction:
         self.created = moment.isoformat(timespec="milliseconds")
         self.path = root
         self.staging = root / layout.STAGING / self.id
+        self.onto: Store | None = None  # the snapshot that is updated, if any is
         self._existed = root.exists()
         self._lock: IO[str] | None = writer.claim(self.staging)
         # Read after the claim: from here on `repair` leaves this transaction alone.
         try:
-            self.base = delta.latest_version(root / FACTS)
-            self._terms_base = delta.latest_version(root / TERMS)
+            self.base = commits.latest_version(root / FACTS)
+            self._terms_base = commits.latest_version(root / TERMS)
         except BaseException:
             shutil.rmtree(self.staging, ignore_errors=True)
             self._release()
@@ -162,31 +167,31 @@ class Transaction:
 
         if kind in layout.KEYS and "gone" not in frame.columns:
             frame = frame.withColumn("gone", F.lit(False))
-        _write(frame, self.facts_dir(kind), KIND_COLUMNS[kind], f"write {kind} facts")
+        write_frame(frame, self.facts_dir(kind), KIND_COLUMNS[kind], f"write {kind} facts")
 
     def put_facts(self, kind: Kind, table: pa.Table) -> None:
         """Write rows of a kind that are on the driver, as one file; none if there are none."""
-        _put(table, self.facts_dir(kind))
+        put_rows(table, self.facts_dir(kind))
 
     def put_terms(self, table: pa.Table) -> None:
         """Write rows of the dictionary that are on the driver."""
-        _put(table, self.terms_dir)
+        put_rows(table, self.terms_dir)
 
     def put_violations(self, table: pa.Table) -> None:
         """Write violations that are on the driver."""
-        _put(table, self.violations_dir)
+        put_rows(table, self.violations_dir)
 
     def write_terms(self, frame: DataFrame) -> None:
         """Write rows of the dictionary; ids must be distinct over all calls."""
-        _write(frame, self.terms_dir, TERMS_COLUMNS, "write terms")
+        write_frame(frame, self.terms_dir, TERMS_COLUMNS, "write terms")
 
     def write_rejects(self, frame: DataFrame) -> None:
         """Write input that was skipped."""
-        _write(frame, self.rejects_dir, layout.REJECTS_COLUMNS, "write rejected input")
+        write_frame(frame, self.rejects_dir, layout.REJECTS_COLUMNS, "write rejected input")
 
     def write_violations(self, frame: DataFrame) -> None:
         """Write what rules that conclude `false` found."""
-        _write(frame, self.violations_dir, layout.VIOLATIONS_COLUMNS, "write violations")
+        write_frame(frame, self.violations_dir, layout.VIOLATIONS_COLUMNS, "write violations")
 
     def read_facts(self, spark: SparkSession, kind: Kind) -> DataFrame:
         """Return the rows of a kind written so far."""
@@ -209,43 +214,61 @@ class Transaction:
             self.rollback()
             raise
         self._finish()
-        return Store.open(self.path)
+        return Store.open(self.path, self.version)
 
     def _commit(self, metadata: CommitMetadata, kept: Kept | None) -> None:
         if self._lock is None:
             raise StoreError("STORE-WRITE", f"transaction `{self.id}` is over", "begin another")
         facts, terms = self.path / FACTS, self.path / TERMS
         # Seen early, a conflict costs no commit to terms; the commit to facts checks it again.
-        if delta.latest_version(facts) != self.base:
-            raise delta.conflict(facts, self.base)
+        if commits.latest_version(facts) != self.base:
+            raise commits.conflict(facts, self.base)
         with _writable(self.path):
-            adds = {kind: self._facts_added(kind) for kind in KINDS}
+            adds = {kind: self._facts_added(kind, kept) for kind in KINDS}
             terms_adds = delta.add_actions(terms, self.terms_dir, TERMS_COLUMNS)
             beside = self._beside_added()
             if kept is None:
                 _check_counts(metadata, adds)
             for kind in KINDS:
-                _drop_empty(self.facts_dir(kind), facts, adds[kind])
-            _drop_empty(self.terms_dir, terms, terms_adds)
+                drop_empty(self.facts_dir(kind), facts, adds[kind])
+            drop_empty(self.terms_dir, terms, terms_adds)
             facts_adds = [add for kind in KINDS for add in adds[kind]]
             delta.sync([*(facts / add.path for add in facts_adds), *beside])
             delta.sync(terms / add.path for add in terms_adds)
-        recorded: dict[str, Any] = {"txn": self.id, "created": self.created}
-        replaced_terms = None if kept is None else kept.replaced_terms
-        terms_version = self._terms_base
-        if terms_version is None or kept is None or terms_adds or replaced_terms:
-            terms_version = delta.commit(
-                terms, TERMS_COLUMNS, terms_adds, base=terms_version, metadata=recorded,
-                removes=replaced_terms,
-            )  # fmt: skip
-        recorded |= {"terms_version": terms_version} | record(metadata)
-        recorded["beside"] = dict(kept.beside if kept else {}) | {
-            file.relative_to(self.path).as_posix(): file.stat().st_size for file in beside
-        }
+            before = None if self.base is None else find_recorded(self.path, self.base)
+            recorded = {"txn": self.id, "created": self.created} | record(metadata, before)
+            recorded["beside"] = dict(kept.beside if kept else {}) | {
+                file.relative_to(self.path).as_posix(): file.stat().st_size for file in beside
+            }
+        recorded["terms_version"] = self._commit_terms(terms_adds, kept)
         delta.commit(
             facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded,
             removes=None if kept is None else kept.replaced,
+            rearranged=kept is not None and kept.since is not None,
         )  # fmt: skip
+
+    def _commit_terms(self, adds: list[AddAction], kept: Kept | None) -> int:
+        """Commit to terms, if anything changes there; return the version that facts will name."""
+        table, base = self.path / TERMS, self._terms_base
+        recorded = {"txn": self.id, "created": self.created}
+        if kept is None or base is None or self.onto is None:
+            return delta.commit(table, TERMS_COLUMNS, adds, base=base, metadata=recorded)
+        named = self.onto.terms_snapshot
+        if not adds and not kept.replaced_terms:
+            return named.version
+        adds, replaced = list(adds), list(kept.replaced_terms)
+        if base != named.version:
+            # Terms ran ahead in a run that crashed, or in one that is about to lose or to win: what
+            # it added is not ours, and what it removed is.
+            latest = {file.path: file for file in delta.read_snapshot(table, base).files}
+            ours = {file.path for file in named.files}
+            gone = {file.path for file in replaced}
+            lost = ours - latest.keys() - gone
+            adds += [delta.added_again(file) for file in named.files if file.path in lost]
+            replaced = [x for path, x in latest.items() if path not in ours or path in gone]
+        return delta.commit(
+            table, TERMS_COLUMNS, adds, base=base, metadata=recorded, removes=replaced
+        )
 
     def rollback(self) -> None:
         """Remove the files of this transaction, unless it is committed; never raise for that.
@@ -261,7 +284,10 @@ class Transaction:
             self._undo_terms()
             leftovers.remove_transaction(self.path, self.id)
             self._release()
-            leftovers.remove_empty(self.path, keep_root=self._existed)
+            if layout.is_store(self.path):
+                leftovers.remove_empty_of(self.path, self.id)
+            else:
+                leftovers.remove_empty(self.path, keep_root=self._existed)
         except (StoreError, OSError) as error:
             log.warning("leftovers of `%s` stay until `satura verify --repair`: %s", self.id, error)
             self._release()
@@ -277,11 +303,13 @@ class Transaction:
     ) -> None:
         self.rollback()
 
-    def _facts_added(self, kind: Kind) -> list[AddAction]:
-        partition = {"kind": kind, "since": str(self.version)}
+    def _facts_added(self, kind: Kind, kept: Kept | None) -> list[AddAction]:
+        rearranged = kept is not None and kept.since is not None
+        since = (kept.since if kept is not None and kept.since else {}).get(kind, self.version)
         return delta.add_actions(
-            self.path / FACTS, self.facts_dir(kind), KIND_COLUMNS[kind], partition=partition
-        )
+            self.path / FACTS, self.facts_dir(kind), KIND_COLUMNS[kind],
+            partition={"kind": kind, "since": str(since)}, rearranged=rearranged,
+        )  # fmt: skip
 
     def _beside_added(self) -> list[Path]:
         found: list[Path] = []
@@ -296,17 +324,17 @@ class Transaction:
 
     def _landed(self) -> bool:
         """Say whether our commit to facts is in the log, whatever was raised after it."""
-        found = delta.read_metadata(self.path / FACTS, self.version)
+        found = commits.read_metadata(self.path / FACTS, self.version)
         return found is not None and found.get("txn") == self.id
 
     def _undo_terms(self) -> None:
         """Take back our commit to terms, so that the latest version names files that stay."""
         terms = self.path / TERMS
         version = 0 if self._terms_base is None else self._terms_base + 1
-        found = delta.read_metadata(terms, version)
+        found = commits.read_metadata(terms, version)
         if found is None or found.get("txn") != self.id:
             return
-        if delta.latest_version(terms) != version:
+        if commits.latest_version(terms) != version:
             return  # a later commit has replaced ours
         if self._terms_base is not None:
             delta.restore(terms, self._terms_base)
@@ -321,7 +349,7 @@ class Transaction:
         shutil.rmtree(self.staging, ignore_errors=True)
         self._release()
         with suppress(OSError):
-            leftovers.remove_empty(self.path, keep_root=True)
+            leftovers.remove_empty_of(self.path, self.id)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -341,32 +369,6 @@ def _check_counts(metadata: CommitMetadata, adds: dict[Kind, list[AddAction]]) -
             )
 
 
-def _drop_empty(directory: Path, table: Path, adds: list[AddAction]) -> None:
-    """Remove the files without rows, which no log will name."""
-    named = {table / add.path for add in adds}
-    for file in data_files(directory):
-        if file not in named:
-            file.unlink()
-            file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-
-
-def _write(frame: DataFrame, directory: Path, columns: layout.Columns, what: str) -> None:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    shaped = frame.select(*(F.col(name).cast(kind).alias(name) for name, kind in columns))
-    # No `_SUCCESS` file: the Delta log says what is complete.
-    with described(frame.sparkSession, what):
-        shaped.write.mode("append").option(*NO_MARK).parquet(uri(directory))
-
-
-def _put(table: pa.Table, directory: Path) -> None:
-    if not table.num_rows:
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    number = len(list(directory.iterdir()))
-    pq.write_table(table, directory / f"part-{number:05d}.parquet", compression="snappy")
-
-
 @contextmanager
 def _writable(root: Path) -> Iterator[None]:
     try:
@@ -374,6 +376,6 @@ def _writable(root: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             "STORE-WRITE",
-            f"cannot write to `{root}`: {delta.first_line(error)}",
+            f"cannot write to `{root}`: {commits.first_line(error)}",
             "the store is as it was; see to disk space and permissions and run again",
         ) from error

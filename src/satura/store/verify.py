@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from satura.errors import CorruptStoreError
 from satura.jobs import described
-from satura.store import delta, layout
+from satura.store import commits, delta, layout
 from satura.store.collisions import find_collision
 from satura.store.delta import DataFile
 from satura.store.layout import KIND_COLUMNS, KINDS, TERMS_COLUMNS
@@ -86,7 +86,7 @@ def _run(name: str, check: Callable[[], _Finding]) -> Check:
     except CorruptStoreError as error:
         return Check(name, False, error.message)
     except (PySparkException, Py4JError) as error:
-        return Check(name, False, f"cannot be read: {delta.first_line(error)}")
+        return Check(name, False, f"cannot be read: {commits.first_line(error)}")
     return Check(name, fault is None, examined if fault is None else fault)
 
 
@@ -195,7 +195,7 @@ def _check_derived_distinct(spark: SparkSession, store: Store) -> _Finding:
 
 
 def _check_schema_distinct(spark: SparkSession, store: Store) -> _Finding:
-    twice = _repeated(store.frame(spark, "schema"))
+    twice = _repeated(store.frame(spark, "schema").select("s", "p", "o"))
     return "schema rows are distinct", twice and f"schema has more than one row for {twice}"
 
 

@@ -21,11 +21,12 @@ from satura.store import layout
 
 # A transaction this young may not have its file yet.
 GRACE_SECONDS: Final = 60.0
+TRIES: Final = 20
 
 
 def claim(staging: Path) -> IO[str]:
     """Make the scratch directory of a transaction and mark it as ours while the handle is open."""
-    staging.mkdir(parents=True)
+    _make(staging)
     draft = staging / f"{layout.WRITER}.draft"
     handle = draft.open("w", encoding="utf-8")
     with contextlib.suppress(OSError):  # a file system without locks: `is_live` asks the pid
@@ -36,6 +37,15 @@ def claim(staging: Path) -> IO[str]:
     # Locked before it has its name, so nobody ever sees it unlocked while we live.
     draft.rename(staging / layout.WRITER)
     return handle
+
+
+def _make(staging: Path) -> None:
+    for _ in range(TRIES):
+        # Another transaction that ends may take the empty parent away in between.
+        with contextlib.suppress(FileNotFoundError):
+            staging.mkdir(parents=True)
+            return
+    staging.mkdir(parents=True)
 
 
 def live_transactions(root: Path, *, grace: float = GRACE_SECONDS) -> frozenset[str]:

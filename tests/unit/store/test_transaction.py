@@ -177,7 +177,8 @@ def test_race_is_also_decided_inside_the_commit(
 def test_counts_must_be_those_written(tmp_path: Path) -> None:
     txn = begin(tmp_path / "s", overwrite=False)
     metadata = write_sample(txn)
-    write_parquet(txn.facts_dir("schema"), "part-1", {c: _one() for c in "spo"})
+    columns = {c: _one() for c in "spo"} | {"origin": _one().cast("int32")}
+    write_parquet(txn.facts_dir("schema"), "part-1", columns)
     with pytest.raises(StoreError, match="STORE-COUNTS"):
         txn.commit(metadata)
     assert not (tmp_path / "s").exists()

@@ -163,7 +163,7 @@ def test_log_that_says_otherwise(
 
 def test_flipped_bit(spark: SparkSession, tmp_path: Path) -> None:
     with begin(tmp_path, overwrite=False) as txn:
-        rows = spark.range(1000).selectExpr("id as s", "id as p", "id as o")
+        rows = spark.range(1000).selectExpr("id as s", "id as p", "id as o", "0 as origin")
         txn.write_facts("schema", rows.coalesce(1))
         store = txn.commit(CommitMetadata("r", "", Counts(0, 0, 0, 0, 1000)))
     file = next(tmp_path.rglob("schema/*.parquet"))

@@ -1,0 +1,48 @@
+"""Parquet files of a transaction: from a frame by Spark, or from rows on the driver.
+
+Invariant: nothing is written outside the directory given.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
+
+from satura.jobs import described
+from satura.parquet import NO_MARK, data_files, uri
+from satura.store.layout import Columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def drop_empty(directory: Path, table: Path, adds: list[AddAction]) -> None:
+    """Remove the files without rows, which no log will name."""
+    named = {table / add.path for add in adds}
+    for file in data_files(directory):
+        if file not in named:
+            file.unlink()
+            file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def write_frame(frame: DataFrame, directory: Path, columns: Columns, what: str) -> None:
+    """Write a frame with these columns, one file for each partition."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    shaped = frame.select(*(F.col(name).cast(kind).alias(name) for name, kind in columns))
+    # No `_SUCCESS` file: the Delta log says what is complete.
+    with described(frame.sparkSession, what):
+        shaped.write.mode("append").option(*NO_MARK).parquet(uri(directory))
+
+
+def put_rows(table: pa.Table, directory: Path) -> None:
+    """Write rows that are on the driver as one file, none if there are none."""
+    if not table.num_rows:
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    number = len(list(directory.iterdir()))
+    pq.write_table(table, directory / f"part-{number:05d}.parquet", compression="snappy")
