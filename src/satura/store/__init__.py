@@ -7,10 +7,11 @@ frames. `satura.store.verify` checks a store, `repair` removes what crashed runs
 from satura.store.collisions import check_collisions
 from satura.store.history import Entry
 from satura.store.layout import FORMAT_VERSION, KINDS, Kind
-from satura.store.leftovers import find_orphans, repair
+from satura.store.leftovers import find_orphans, repair, vacuum
 from satura.store.metadata import CommitMetadata, Counts, StoreInfo
 from satura.store.store import Store
 from satura.store.transaction import Transaction, begin
+from satura.store.upkeep import Upkeep, after_commit
 
 __all__ = [
     "FORMAT_VERSION",
@@ -22,8 +23,11 @@ __all__ = [
     "Store",
     "StoreInfo",
     "Transaction",
+    "Upkeep",
+    "after_commit",
     "begin",
     "check_collisions",
     "find_orphans",
     "repair",
+    "vacuum",
 ]

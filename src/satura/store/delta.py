@@ -39,8 +39,12 @@ from satura.store.commits import METADATA, conflict, first_line, read_metadata, 
 Ids: TypeAlias = int | Collection[int] | None
 
 APPLICATION: Final = "satura"
-# Facts name a version of terms, which must stay readable however old it is.
-CONFIGURATION: Final = {"delta.enableExpiredLogCleanup": "false"}
+CONFIGURATION: Final = {
+    # Facts name a version of terms, which must stay readable however old it is.
+    "delta.enableExpiredLogCleanup": "false",
+    # A snapshot has few files, so a checkpoint is cheap, and opening reads all commits after it.
+    "delta.checkpointInterval": "10",
+}
 _DELTA_TYPES: Final = {"int": "integer"}
 _ARROW_TYPES: Final = {
     "long": pa.int64(),
@@ -300,6 +304,11 @@ def translated(table: Path) -> Iterator[None]:
         raise unreadable(table, error) from error
 
 
+def arrow_schema(columns: layout.Columns) -> pa.Schema:
+    """Return columns as the schema of an Arrow table."""
+    return pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in columns])
+
+
 def _delta_schema(columns: layout.Columns) -> Schema:
     return Schema(
         [Field(name, PrimitiveType(_DELTA_TYPES.get(kind, kind))) for name, kind in columns]
@@ -308,6 +317,32 @@ def _delta_schema(columns: layout.Columns) -> Schema:
 
 def _partition(file: DataFile) -> dict[str, str | None]:
     return {} if file.kind is None else {"kind": file.kind, "since": str(file.since)}
+
+
+def file_of(add: AddAction) -> DataFile:
+    """Return a file that was added as a snapshot has it."""
+    stats, partition = json.loads(add.stats), add.partition_values
+    low, high = stats["minValues"], stats["maxValues"]
+    return DataFile(
+        path=add.path,
+        size=add.size,
+        rows=stats["numRecords"],
+        kind=partition.get("kind"),
+        bounds={name: (low[name], high[name]) for name in low},
+        nulls=stats["nullCount"],
+        since=int(partition.get("since") or 0),
+    )
+
+
+def following(
+    before: Snapshot | None, table: Path, version: int,
+    adds: Iterable[AddAction], removes: Iterable[DataFile] | None,
+) -> Snapshot:  # fmt: skip
+    """Return the snapshot that a commit led to, without reading it."""
+    gone = None if removes is None else {file.path for file in removes}
+    kept = () if before is None or gone is None else before.files
+    stay = [file for file in kept if gone is None or file.path not in gone]
+    return Snapshot(table, version, (*stay, *(file_of(add) for add in adds)))
 
 
 def _data_file(row: Mapping[str, Any]) -> DataFile:

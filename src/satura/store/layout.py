@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -132,6 +134,11 @@ def store_path(path: str | Path) -> Path:
             "choose a directory name without `%`",
         )
     return Path(text.removeprefix("file://")).expanduser().absolute()
+
+
+def new_transaction_name(moment: datetime) -> str:
+    """Return a name for a transaction that begins now; names sort by time."""
+    return f"{moment:%Y%m%dT%H%M%S}-{secrets.token_hex(6)}"
 
 
 def log_file(table: Path, version: int) -> Path:

@@ -1,7 +1,7 @@
-"""What crashed transactions and older snapshots leave behind, and how it goes.
+"""What crashed transactions and versions that are given up leave behind, and how it goes.
 
-A file is an orphan when neither the current snapshot of facts nor the version of terms it names
-lists it, and no living transaction is writing it. A checksum file `.x.crc` belongs to `x`.
+A file is an orphan when no version that can be read names it, and no living transaction is writing
+it. A checksum file `.x.crc` belongs to `x`.
 
 Invariant: the listing of files is taken before that of living transactions, so what a transaction
 that begins meanwhile writes is never in it.
@@ -13,16 +13,18 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 
 from satura.errors import StoreError
 from satura.store import commits, delta, layout, writer
 from satura.store.layout import FACTS, LOG, OURS, REJECTS, STAGING, TERMS, VIOLATIONS
+from satura.store.retention import due_horizon, move_horizon, used_files
 from satura.store.store import Store
 
 
 def find_orphans(path: str | Path, *, grace: float = writer.GRACE_SECONDS) -> list[Path]:
-    """Return the files of a store directory that no current snapshot names; read only."""
+    """Return the files of a store directory that no version names that can be read; read only."""
     root = _checked(path)
     files = [file for name in sorted(OURS) for file in _walk(root / name)]
     live = writer.live_transactions(root, grace=grace)
@@ -32,6 +34,7 @@ def find_orphans(path: str | Path, *, grace: float = writer.GRACE_SECONDS) -> li
         return [
             file for file in files if _is_dead(root, file, live) and (logs or not _is_log(file))
         ]
+    Store.open(root)  # refuse what this release cannot read
     used = _used(root, live)
     return [file for file in files if _is_dead(root, file, live) and _is_unused(file, used, live)]
 
@@ -40,9 +43,8 @@ def repair(path: str | Path, *, grace: float = writer.GRACE_SECONDS) -> list[Pat
     """Delete the orphans and empty directories of a store; return the files deleted.
 
     Terms that ran ahead of facts in a crash are set back by a new commit first, so that every
-    version of a table that is the latest can be read. Afterwards only the current snapshot can be
-    read: a reader that opened an earlier one must open again. Transactions that are running are
-    left alone. `grace` is how many seconds a scratch directory without a writer is spared.
+    version of a table that is the latest can be read. Transactions that are running are left
+    alone. `grace` is how many seconds a scratch directory without a writer is spared.
     """
     root = _checked(path)
     orphans = find_orphans(root, grace=grace)
@@ -57,6 +59,18 @@ def repair(path: str | Path, *, grace: float = writer.GRACE_SECONDS) -> list[Pat
         shutil.rmtree(root / STAGING / name, ignore_errors=True)
     remove_empty(root, keep_root=True)
     return orphans
+
+
+def vacuum(
+    path: str | Path, retain: timedelta, *, grace: float = writer.GRACE_SECONDS
+) -> list[Path]:
+    """Give up the versions superseded longer than `retain` ago and delete what only they need.
+
+    Leftovers of crashed runs go too. Return the files deleted.
+    """
+    root = _checked(path)
+    move_horizon(root, due_horizon(root, retain))
+    return repair(root, grace=grace)
 
 
 def remove(root: Path) -> None:
@@ -134,12 +148,10 @@ def _walk(directory: Path) -> Iterable[Path]:
 
 
 def _used(root: Path, live: frozenset[str]) -> frozenset[Path]:
-    store = Store.open(root)
-    snapshots = [store.facts_snapshot, store.terms_snapshot]
+    used = used_files(root)
     if live:  # terms that ran ahead are not set back now, so they must stay readable
-        snapshots.append(delta.read_snapshot(root / TERMS))
-    files = {snapshot.table / file.path for snapshot in snapshots for file in snapshot.files}
-    return frozenset(files | {root / name for name in store.info.beside})
+        used |= {root / TERMS / file.path for file in delta.read_snapshot(root / TERMS).files}
+    return used
 
 
 def _is_dead(root: Path, file: Path, live: frozenset[str]) -> bool:

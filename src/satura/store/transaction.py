@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,7 +31,7 @@ from deltalake.transaction import AddAction
 from satura.errors import ConfigError, StoreError
 from satura.parquet import data_files, read_files
 from satura.store import commits, delta, layout, leftovers, writer
-from satura.store.delta import DataFile
+from satura.store.delta import DataFile, Snapshot
 from satura.store.layout import (
     FACTS,
     FACTS_COLUMNS,
@@ -42,7 +41,7 @@ from satura.store.layout import (
     TERMS_COLUMNS,
     Kind,
 )
-from satura.store.metadata import CommitMetadata, find_recorded, record
+from satura.store.metadata import CommitMetadata, describe, find_recorded, record
 from satura.store.store import Store
 from satura.store.writing import drop_empty, put_rows, write_frame
 
@@ -117,7 +116,7 @@ class Transaction:
 
     def __init__(self, root: Path) -> None:
         moment = datetime.now(UTC)
-        self.id = f"{moment:%Y%m%dT%H%M%S}-{secrets.token_hex(6)}"
+        self.id = layout.new_transaction_name(moment)
         self.created = moment.isoformat(timespec="milliseconds")
         self.path = root
         self.staging = root / layout.STAGING / self.id
@@ -209,14 +208,14 @@ class Transaction:
         the store is as it was and the files of this transaction are removed.
         """
         try:
-            self._commit(metadata, kept)
+            store = self._commit(metadata, kept)
         except BaseException:
             self.rollback()
             raise
         self._finish()
-        return Store.open(self.path, self.version)
+        return store
 
-    def _commit(self, metadata: CommitMetadata, kept: Kept | None) -> None:
+    def _commit(self, metadata: CommitMetadata, kept: Kept | None) -> Store:
         if self._lock is None:
             raise StoreError("STORE-WRITE", f"transaction `{self.id}` is over", "begin another")
         facts, terms = self.path / FACTS, self.path / TERMS
@@ -240,23 +239,29 @@ class Transaction:
             recorded["beside"] = dict(kept.beside if kept else {}) | {
                 file.relative_to(self.path).as_posix(): file.stat().st_size for file in beside
             }
-        recorded["terms_version"] = self._commit_terms(terms_adds, kept)
-        delta.commit(
+        terms_now = self._commit_terms(terms_adds, kept)
+        recorded["terms_version"] = terms_now.version
+        replaced = None if kept is None else kept.replaced
+        version = delta.commit(
             facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded,
-            removes=None if kept is None else kept.replaced,
-            rearranged=kept is not None and kept.since is not None,
+            removes=replaced, rearranged=kept is not None and kept.since is not None,
         )  # fmt: skip
+        was = None if self.onto is None else self.onto.facts_snapshot
+        facts_now = delta.following(was, facts, version, facts_adds, replaced)
+        info = describe(self.path, recorded, facts_now, terms_now)
+        return Store(self.path, info, facts_now, terms_now)
 
-    def _commit_terms(self, adds: list[AddAction], kept: Kept | None) -> int:
-        """Commit to terms, if anything changes there; return the version that facts will name."""
+    def _commit_terms(self, adds: list[AddAction], kept: Kept | None) -> Snapshot:
+        """Commit to terms, if anything changes there; return the snapshot that facts will name."""
         table, base = self.path / TERMS, self._terms_base
         recorded = {"txn": self.id, "created": self.created}
         if kept is None or base is None or self.onto is None:
-            return delta.commit(table, TERMS_COLUMNS, adds, base=base, metadata=recorded)
+            version = delta.commit(table, TERMS_COLUMNS, adds, base=base, metadata=recorded)
+            return delta.following(None, table, version, adds, None)
         named = self.onto.terms_snapshot
         if not adds and not kept.replaced_terms:
-            return named.version
-        adds, replaced = list(adds), list(kept.replaced_terms)
+            return named
+        again, replaced = list[AddAction](), list(kept.replaced_terms)
         if base != named.version:
             # Terms ran ahead in a run that crashed, or in one that is about to lose or to win: what
             # it added is not ours, and what it removed is.
@@ -264,11 +269,12 @@ class Transaction:
             ours = {file.path for file in named.files}
             gone = {file.path for file in replaced}
             lost = ours - latest.keys() - gone
-            adds += [delta.added_again(file) for file in named.files if file.path in lost]
+            again = [delta.added_again(file) for file in named.files if file.path in lost]
             replaced = [x for path, x in latest.items() if path not in ours or path in gone]
-        return delta.commit(
-            table, TERMS_COLUMNS, adds, base=base, metadata=recorded, removes=replaced
+        version = delta.commit(
+            table, TERMS_COLUMNS, [*adds, *again], base=base, metadata=recorded, removes=replaced
         )
+        return delta.following(named, table, version, adds, kept.replaced_terms)
 
     def rollback(self) -> None:
         """Remove the files of this transaction, unless it is committed; never raise for that.
