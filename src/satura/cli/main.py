@@ -11,7 +11,19 @@ from typing import Final
 import typer
 
 from satura import __version__
-from satura.cli import check, export, generate, info, materialize, rules, verify, warm_up, why
+from satura.cli import (
+    check,
+    compact,
+    export,
+    generate,
+    history,
+    info,
+    materialize,
+    rules,
+    verify,
+    warm_up,
+    why,
+)
 from satura.cli.console import err, set_up_logging
 from satura.errors import SaturaError
 
@@ -49,6 +61,8 @@ app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
 app.command("check")(check.check)
+app.command("history")(history.history)
+app.command("compact")(compact.compact)
 app.command("why")(why.why)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(rules.app, name="rules")
