@@ -119,7 +119,7 @@ def test_repair_removes_what_nobody_names(cli: Cli, store: Path) -> None:
     orphan.write_bytes(b"what a crash left")
     before = cli("verify", store)
     assert before.code == 0
-    assert "1 files belong to no snapshot; `satura verify --repair` removes them" in before.err
+    assert "1 files belong to no readable version; `satura verify --repair`" in before.err
     assert orphan.exists()
     report = json.loads(cli("verify", store, "--repair", "--json").out)
     assert (report["removed"], report["orphans"], report["ok"]) == ([str(orphan)], [], True)

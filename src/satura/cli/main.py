@@ -16,8 +16,10 @@ from satura.cli import (
     apply,
     changes,
     check,
+    compact,
     export,
     generate,
+    history,
     info,
     materialize,
     remove,
@@ -67,6 +69,8 @@ app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
 app.command("check")(check.check)
+app.command("history")(history.history)
+app.command("compact")(compact.compact)
 app.command("why")(why.why)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(rules.app, name="rules")

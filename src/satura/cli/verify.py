@@ -19,7 +19,8 @@ def verify(
         bool, typer.Option("--full", help="Derive everything again, not a sample of subjects.")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Also delete files that no snapshot names.")
+        bool,
+        typer.Option("--repair", help="Also delete files that no readable version names."),
     ] = False,
     at: At = None,
     as_json: Json = False,
@@ -52,9 +53,10 @@ def verify(
         for name in report.skipped:
             out.print(f"skip {name}: not run, because a check before it failed", markup=False)
         if removed:
-            err.print(f"removed {len(removed)} files that no snapshot names")
+            err.print(f"removed {len(removed)} files that no readable version names")
         if orphans:
             err.print(
-                f"{len(orphans)} files belong to no snapshot; `satura verify --repair` removes them"
+                f"{len(orphans)} files belong to no readable version; "
+                "`satura verify --repair` removes them"
             )
     return 0 if report.ok else 1

@@ -10,7 +10,7 @@ Invariant: afterwards the store holds exactly the closure under the new rules, o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +75,10 @@ def set_rules(
                 )
         with clock.stage("commit"):
             extra = {**store.info.extra, "not_acted_on": ignored}
-            metadata = CommitMetadata(rules.name, write_rules(rules), counts, extra)
+            spent = {"algorithm": "recompute", "seconds": round(clock.seconds, 3)}
+            change = asdict(counted) | spent
+            text = write_rules(rules)
+            metadata = CommitMetadata(rules.name, text, counts, extra, "rules", change)
             maintainer.adopt(txn.commit(metadata, kept))
     done = _outcome(maintainer, clock, read, counted, "recompute", "the rules are others")
     return replace(done, rounds=rounds)

@@ -40,7 +40,8 @@ OURS: Final = frozenset({FACTS, TERMS, REJECTS, VIOLATIONS, STAGING, HORIZON})
 DATA: Final = "data"
 LOG: Final = "_delta_log"
 WRITER: Final = "writer.json"
-_COMMIT: Final = re.compile(r"(\d{20})\.(?:json$|checkpoint)")
+_LENGTH: Final = len(f"{0:020d}.json")
+_CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint")
 TRANSACTION_NAME: Final = re.compile(r"\d{8}T\d{6}-[0-9a-f]{12}")
 
 # Columns are (name, SQL type); the type is spelled alike in Spark's DDL and in Delta, except
@@ -159,7 +160,12 @@ def last_commit(table: Path) -> int | None:
     log = table / LOG
     if not log.is_dir():
         return None
-    found = (_COMMIT.match(name) for name in os.listdir(log))  # noqa: PTH208 - names are enough
+    listed = os.listdir(log)  # noqa: PTH208 - names are enough, and there may be thousands
+    plain = [name for name in listed if len(name) == _LENGTH and name.endswith(".json")]
+    if plain:
+        return int(max(plain)[:20])
+    # Another tool may have left a checkpoint only.
+    found = (_CHECKPOINT.match(name) for name in listed)
     return max((int(match[1]) for match in found if match), default=None)
 
 

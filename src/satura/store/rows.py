@@ -192,6 +192,7 @@ class RowCache:
         self.rows_read = 0
         self.files_read = 0
         self._files: OrderedDict[Path, FileRows | FileTerms] = OrderedDict()
+        self._bytes = self._unmeasured = 0
 
     def read(self, path: Path) -> FileRows:
         """Return the rows of a file of facts."""
@@ -211,10 +212,15 @@ class RowCache:
         self.rows_read += len(found)
         self.files_read += 1
         self._files[path] = found
-        total = sum(rows.bytes for rows in self._files.values())
-        while total > self.limit and len(self._files) > 1:
+        self._bytes += found.bytes
+        self._unmeasured += 1
+        # Indexes come later and count too; to measure all files at every turn would cost more.
+        if self._bytes > self.limit or self._unmeasured > len(self._files) // 8 + 8:
+            self._bytes = sum(rows.bytes for rows in self._files.values())
+            self._unmeasured = 0
+        while self._bytes > self.limit and len(self._files) > 1:
             _, dropped = self._files.popitem(last=False)
-            total -= dropped.bytes
+            self._bytes -= dropped.bytes
         return found
 
 

@@ -16,6 +16,7 @@ from satura.maintain.rule_sets import set_rules
 from satura.reference import close, is_rdf
 from satura.rules.reader import load_rules
 from satura.store import Store
+from satura.store.compaction import compact, plan_full
 from satura.terms.ntriples import Triple
 from tests.laws import graphs
 from tests.laws.owl_graphs import owl_graph
@@ -127,6 +128,21 @@ def test_other_rules_are_a_change_like_any_other(tmp_path: Path) -> None:
 
 def no_session() -> SparkSession:
     raise AssertionError("this was not to need Spark")
+
+
+def test_compaction_is_no_change(tmp_path: Path) -> None:
+    maintainer = new_store(tmp_path / "store")
+    given = sorted(graphs.tame_graph(3, "z"))
+    change(maintainer, quads(given))
+    change(maintainer, quads([triple("Student", "<", "Person")]), quads(given[::2]))
+    first, last = Store.open(tmp_path / "store", 1), maintainer.store
+    compacted = compact(last, plan_full(last))
+    assert compacted.version == last.version + 1
+    assert difference(last, compacted) == difference(compacted, last) == (set(), set())
+    assert difference(first, compacted) == difference(first, last)
+    maintainer.adopt(compacted)
+    change(maintainer, quads(given))
+    assert difference(compacted, maintainer.store) == difference(last, maintainer.store)
 
 
 EQUAL = """

@@ -157,8 +157,8 @@ txn.commit(metadata)
 """
 
 
-@pytest.mark.parametrize(("table", "left"), [("terms", "a"), ("facts", "b")])
-def test_kill_for_real(tmp_path: Path, table: str, left: str) -> None:
+@pytest.mark.parametrize(("table", "left", "lost"), [("terms", "a", 4), ("facts", "b", 0)])
+def test_kill_for_real(tmp_path: Path, table: str, left: str, lost: int) -> None:
     make_store(tmp_path, "a")
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}"}
@@ -166,7 +166,7 @@ def test_kill_for_real(tmp_path: Path, table: str, left: str) -> None:
     assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
     assert check_snapshot(tmp_path, "a", "b") == left
     assert (tmp_path / "_staging").exists()
-    assert len([f for f in repair(tmp_path) if f.suffix == ".parquet"]) == 4
+    assert len([f for f in repair(tmp_path) if f.suffix == ".parquet"]) == lost
     assert find_orphans(tmp_path) == []
     assert check_snapshot(tmp_path, "a", "b") == left
     assert DeltaTable(tmp_path / "terms").to_pyarrow_table().num_rows == 7
