@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +43,7 @@ from satura.store.layout import (
 )
 from satura.store.metadata import CommitMetadata, describe, find_recorded, record
 from satura.store.store import Store
-from satura.store.writing import drop_empty, put_rows, write_frame
+from satura.store.writing import drop_empty, put_rows, writable, write_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +59,7 @@ def begin(path: str | Path, *, overwrite: bool) -> Transaction:
     are removed.
     """
     root = layout.store_path(path)
-    with _writable(root):
+    with writable(root):
         if root.exists() and not root.is_dir():
             raise ConfigError("STORE-PATH", f"`{root}` is a file", "give a directory")
         exists = layout.is_store(root)
@@ -88,7 +88,7 @@ def begin_update(store: Store) -> Transaction:
 
     Raise `ConflictError` if another transaction has committed since it was opened.
     """
-    with _writable(store.path):
+    with writable(store.path):
         txn = Transaction(store.path)
     if txn.base != store.version:
         txn.rollback()
@@ -170,15 +170,18 @@ class Transaction:
 
     def put_facts(self, kind: Kind, table: pa.Table) -> None:
         """Write rows of a kind that are on the driver, as one file; none if there are none."""
-        put_rows(table, self.facts_dir(kind))
+        with writable(self.path):
+            put_rows(table, self.facts_dir(kind))
 
     def put_terms(self, table: pa.Table) -> None:
         """Write rows of the dictionary that are on the driver."""
-        put_rows(table, self.terms_dir)
+        with writable(self.path):
+            put_rows(table, self.terms_dir)
 
     def put_violations(self, table: pa.Table) -> None:
         """Write violations that are on the driver."""
-        put_rows(table, self.violations_dir)
+        with writable(self.path):
+            put_rows(table, self.violations_dir)
 
     def write_terms(self, frame: DataFrame) -> None:
         """Write rows of the dictionary; ids must be distinct over all calls."""
@@ -222,7 +225,7 @@ class Transaction:
         # Seen early, a conflict costs no commit to terms; the commit to facts checks it again.
         if commits.latest_version(facts) != self.base:
             raise commits.conflict(facts, self.base)
-        with _writable(self.path):
+        with writable(self.path):
             adds = {kind: self._facts_added(kind, kept) for kind in KINDS}
             terms_adds = delta.add_actions(terms, self.terms_dir, TERMS_COLUMNS)
             beside = self._beside_added()
@@ -373,15 +376,3 @@ def _check_counts(metadata: CommitMetadata, adds: dict[Kind, list[AddAction]]) -
                 f"{written} rows of kind `{kind}` were written, the metadata counts {claimed}",
                 "this is a fault of the program, please report it; the store is as it was",
             )
-
-
-@contextmanager
-def _writable(root: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            "STORE-WRITE",
-            f"cannot write to `{root}`: {commits.first_line(error)}",
-            "the store is as it was; see to disk space and permissions and run again",
-        ) from error

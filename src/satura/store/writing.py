@@ -5,6 +5,8 @@ Invariant: nothing is written outside the directory given.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
+from satura.errors import StoreError
 from satura.jobs import described
 from satura.parquet import NO_MARK, data_files, uri
+from satura.store.commits import first_line
 from satura.store.layout import Columns
 
 if TYPE_CHECKING:
@@ -46,3 +50,16 @@ def put_rows(table: pa.Table, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     number = len(list(directory.iterdir()))
     pq.write_table(table, directory / f"part-{number:05d}.parquet", compression="snappy")
+
+
+@contextmanager
+def writable(root: Path) -> Iterator[None]:
+    """Turn errors of the file system into ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            "STORE-WRITE",
+            f"cannot write to `{root}`: {first_line(error)}",
+            "the store is as it was; see to disk space and permissions and run again",
+        ) from error
