@@ -7,11 +7,9 @@ import time
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from satura.store import Store, find_orphans, repair
 from satura.store.state import State
-from tests.unit.store.racing import EAGER, start
+from tests.unit.store.racing import start
 from tests.unit.store.samples import iri
 from tests.unit.store.test_compaction import closure, expected
 from tests.unit.store.test_crash_updates import is_whole
@@ -39,7 +37,6 @@ def check_race(path: Path, count: int) -> None:
 
 def check_kills(path: Path, kills: int, seed: int) -> None:
     random = Random(seed)
-    known = {frozenset(expected(i)): i for i in range(40 * kills + 40)}
     begin_updates(path, None)
     made = 0
     for _ in range(kills):
@@ -52,16 +49,16 @@ def check_kills(path: Path, kills: int, seed: int) -> None:
         said += rest.splitlines()
         acknowledged = max(int(line) for line in said if line.strip())
         is_whole(path)
-        found = known[frozenset(closure(Store.open(path)))]
-        assert acknowledged <= found <= acknowledged + 1, (acknowledged, found)
-        made = found
+        found = closure(Store.open(path))
+        possible = [i for i in (acknowledged, acknowledged + 1) if found == expected(i)]
+        assert possible, f"neither {acknowledged} updates nor one more"
+        made = possible[0]
     before = content(Store.open(path))
     repair(path, grace=0)
     assert find_orphans(path, grace=0) == []
     assert content(Store.open(path)) == before
     for entry in Store.history(path):
         content(Store.open(path, entry.version))
-    assert EAGER.max_layers == 2
     print(f"{kills} kills, {made} updates, version {Store.open(path).version}")  # noqa: T201
 
 
@@ -71,13 +68,3 @@ def test_two_writers_race(tmp_path: Path) -> None:
 
 def test_writers_are_killed(tmp_path: Path) -> None:
     check_kills(tmp_path, 2, seed=5)
-
-
-@pytest.mark.soak
-def test_two_writers_race_for_long(tmp_path: Path) -> None:
-    check_race(tmp_path, 50)
-
-
-@pytest.mark.soak
-def test_thirty_writers_are_killed(tmp_path: Path) -> None:
-    check_kills(tmp_path, 30, seed=7)
