@@ -7,6 +7,7 @@ more than the store holds, closes the store again. The reason goes with the resu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from satura.closure.local import is_local
 from satura.errors import ConfigError
@@ -16,6 +17,11 @@ from satura.maintain.estimate import rows_to_close, rows_to_follow
 from satura.maintain.joined import maintain_by_dred
 from satura.maintain.model import Algorithm
 from satura.maintain.whole import recompute_in_memory
+
+SPARK_START: Final = 2_000_000
+"""What starting the jobs that close a store costs, in rows that are read meanwhile."""
+JOIN_COST: Final = 4
+"""How many rows are read in the time in which one is followed through joins on the driver."""
 
 FOLLOWING = (
     ("counting", maintain_by_counting, "no rule joins"),
@@ -64,7 +70,8 @@ def _too_large(context: Context, whole: int, *, is_small: bool) -> tuple[str, in
     if program.plain or program.preliminary:
         return "", whole
     rows = rows_to_follow(context)
-    if rows > whole and not is_small:
+    cost = JOIN_COST if context.old.closed.shapes else 1
+    if not is_small and cost * rows > whole + SPARK_START:
         return f"about {rows} rows would be looked up, the store has {whole}", whole
     return "", rows
 
