@@ -2,12 +2,13 @@
 # make demo    generate a university, close it, show what was inferred and why
 # make test    all tests          make check   format, lint, types, import order
 # make soak    full-size tests    make bench   Satura beside its peers
+# make bench-updates  updates beside a full materialization
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test check soak bench lock clean
+.PHONY: setup demo test check soak bench bench-updates lock clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -39,6 +40,9 @@ check: setup
 
 bench: setup .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/run.py
+
+bench-updates: setup .venv-bench/.installed
+	.venv-bench/bin/python benchmarks/updates.py
 
 # The peers have an environment of their own: some want older libraries than Satura does.
 .venv-bench/.installed: benchmarks/requirements.lock

@@ -9,8 +9,14 @@ A term counts as acted on if some rule mentions it, in its head or in its body, 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.jobs import collect_first, described
@@ -89,14 +95,50 @@ def mentioned(rules: RuleSet) -> frozenset[str]:
     return frozenset(slot for slot in found | lists | axioms if isinstance(slot, str))
 
 
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """What rules do not mention, by id, with prefixed names such as `owl:unionOf`."""
+
+    predicates: Mapping[int, str]
+    classes: Mapping[int, str]
+
+    def count(self, rows: NDArray[np.int64]) -> Counter[str]:
+        """Count rows, of which the second and third column are predicate and object, by name."""
+        p, o = rows[:, 1], rows[:, 2]
+        is_predicate = np.isin(p, list(self.predicates))
+        is_class = (p == term_id(RDF_TYPE)) & np.isin(o, list(self.classes))
+        names = [self.predicates[x] for x in p[is_predicate].tolist()]
+        names += [self.classes[x] for x in o[is_class & ~is_predicate].tolist()]
+        return Counter(names)
+
+
+def find_ignored(rules: RuleSet) -> Ignored:
+    """Return what of RDFS and OWL no rule mentions."""
+    known = mentioned(rules)
+    return Ignored(_unknown(PREDICATES, known), _unknown(CLASSES, known))
+
+
+@cache
+def countable() -> frozenset[int]:
+    """Return the ids of all terms that are ever counted."""
+    nothing: frozenset[str] = frozenset()
+    return frozenset({*_unknown(PREDICATES, nothing), *_unknown(CLASSES, nothing)})
+
+
+def ranked(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts above zero, the most used first."""
+    used = [(name, number) for name, number in counts.items() if number > 0]
+    return dict(sorted(used, key=lambda item: (-item[1], item[0])))
+
+
 def not_acted_on(asserted: DataFrame, rules: RuleSet) -> dict[str, int]:
     """Count the asserted triples by what of RDFS and OWL they use that no rule mentions.
 
     Names are prefixed, such as `owl:unionOf`; the most used come first. One job, whose filter is
     pushed down to the files.
     """
-    known = mentioned(rules)
-    predicates, classes = _unknown(PREDICATES, known), _unknown(CLASSES, known)
+    ignored = find_ignored(rules)
+    predicates, classes = dict(ignored.predicates), dict(ignored.classes)
     p, o = F.col("p"), F.col("o")
     is_predicate = p.isin(sorted(predicates))
     is_class = (p == term_id(RDF_TYPE)) & o.isin(sorted(classes))
@@ -104,8 +146,7 @@ def not_acted_on(asserted: DataFrame, rules: RuleSet) -> dict[str, int]:
     with described(asserted.sparkSession, "find what no rule acts on"):
         rows = collect_first(used.toDF("id").groupBy("id").count(), len(predicates) + len(classes))
     names = predicates | classes
-    counts = {names[row["id"]]: int(row["count"]) for row in rows}
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return ranked({names[row["id"]]: int(row["count"]) for row in rows})
 
 
 def _unknown(terms: dict[str, tuple[str, ...]], known: frozenset[str]) -> dict[int, str]:

@@ -15,13 +15,19 @@ from typing import TYPE_CHECKING
 
 from satura.closure.saturate import Limits
 from satura.errors import ConfigError
+from satura.maintain.apply import Maintainer
+from satura.maintain.changes import changed_frame, decode_net, is_few, net_change
+from satura.maintain.model import Algorithm, Outcome
+from satura.maintain.rule_sets import set_rules
 from satura.pipeline import OnError, Summary, materialize_store
 from satura.progress import Watcher
 from satura.rules.model import RuleSet
+from satura.rules.reader import load_rules
 from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
+from satura.updating import Data, apply_patch, graph_name, read_given, remove_graph, update
 from satura.violations import decoded_violations
 
 if TYPE_CHECKING:
@@ -36,6 +42,7 @@ class KnowledgeBase:
         self.store = store
         self.summary = summary
         """What the run did that made this, or None if it was opened."""
+        self._maintainer: Maintainer | None = None
 
     @property
     def info(self) -> StoreInfo:
@@ -48,9 +55,8 @@ class KnowledgeBase:
 
     def graph(self, name: str) -> DataFrame:
         """Return the asserted triples of one named graph, given by its IRI."""
-        text = name if name.startswith(("<", "_:")) else f"<{name}>"
         frame = self.store.frame(self.spark, "asserted")
-        return self._terms(frame.where(frame["g"] == term_id(read_term(text))), ids=False)
+        return self._terms(frame.where(frame["g"] == term_id(graph_name(name))), ids=False)
 
     def rejects(self) -> DataFrame:
         """Return the input that was skipped: `file line column reason text`."""
@@ -85,6 +91,104 @@ class KnowledgeBase:
         if ids:
             return frame
         return self.store.decode(self.spark, frame, ["s", "p", "o"], size="small")
+
+    def add(
+        self, data: Data, *, graph: str | None = None, format: str | None = None,
+        on_error: OnError = "fail", algorithm: Algorithm = "auto",
+    ) -> Outcome:  # fmt: skip
+        """Assert statements, and infer what follows; return what changed.
+
+        `data` is paths, as for `materialize`, or a DataFrame with columns `s p o` and perhaps `g`
+        of N-Triples text. Statements that name no graph go to `graph`.
+        """
+        given = read_given(
+            data, graph=graph, format=format, on_error=on_error, session=self._session
+        )
+        return self._updated(update(self._open_maintainer(), given, algorithm=algorithm))
+
+    def remove(
+        self, data: Data, *, graph: str | None = None, format: str | None = None,
+        on_error: OnError = "fail", algorithm: Algorithm = "auto",
+    ) -> Outcome:  # fmt: skip
+        """Take back assertions, and what follows from them alone; return what changed.
+
+        What is still entailed stays, as inferred. Statements that name no graph are taken from
+        `graph`, by default the default graph.
+        """
+        given = read_given(
+            data, graph=graph, format=format, on_error=on_error, session=self._session
+        )
+        maintainer = self._open_maintainer()
+        return self._updated(update(maintainer, removed=given, algorithm=algorithm))
+
+    def remove_graph(self, name: str, *, algorithm: Algorithm = "auto") -> Outcome:
+        """Take back all assertions of a named graph, given by its IRI."""
+        return self._updated(remove_graph(self._open_maintainer(), name, algorithm=algorithm))
+
+    def apply(
+        self, added: Data | None = None, removed: Data | None = None, *,
+        graph: str | None = None, format: str | None = None,
+        on_error: OnError = "fail", algorithm: Algorithm = "auto",
+    ) -> Outcome:  # fmt: skip
+        """Assert and take back statements in one commit; what is in both is asserted."""
+        coming, going = (
+            None
+            if data is None
+            else read_given(
+                data, graph=graph, format=format, on_error=on_error, session=self._session
+            )
+            for data in (added, removed)
+        )
+        return self._updated(update(self._open_maintainer(), coming, going, algorithm=algorithm))
+
+    def apply_patch(
+        self, path: str | Path, *, on_error: OnError = "fail", algorithm: Algorithm = "auto"
+    ) -> list[Outcome]:
+        """Apply an RDF Patch, one commit for each of its transactions; return what each changed.
+
+        An error in one of them leaves those before it committed.
+        """
+        maintainer = self._open_maintainer()
+        try:
+            return list(apply_patch(maintainer, path, on_error=on_error, algorithm=algorithm))
+        finally:
+            self.store = maintainer.store
+
+    def set_rules(self, rules: str | Path | RuleSet) -> Outcome:
+        """Close the store under other rules, in one commit; assertions stay."""
+        rule_set = rules if isinstance(rules, RuleSet) else load_rules(str(rules))
+        return self._updated(set_rules(self._open_maintainer(), rule_set, session=self._session))
+
+    def changes(self, from_version: int, to_version: int | None = None) -> DataFrame:
+        """Return the net difference of the closures of two versions: `s p o _change asserted`.
+
+        `_change` is `added` or `removed`, `asserted` whether the triple is asserted in the later
+        version, or was in the earlier. Without `to_version`, up to the version that is open.
+        """
+        before = Store.open(self.store.path, from_version)
+        after = self.store if to_version is None else Store.open(self.store.path, to_version)
+        if not is_few(before, after):
+            return changed_frame(self.spark, before, after)
+        return self.spark.createDataFrame(decode_net(net_change(before, after), before, after))
+
+    def refresh(self) -> None:
+        """Go on with the current snapshot, after others may have committed."""
+        self.store = Store.open(self.store.path)
+        if self._maintainer is not None:
+            self._maintainer.adopt(self.store)
+
+    def _open_maintainer(self) -> Maintainer:
+        """Return what applies changes; what it has read stays for the next one."""
+        if self._maintainer is None:
+            self._maintainer = Maintainer(self.store, self._session)
+        return self._maintainer
+
+    def _updated(self, outcome: Outcome) -> Outcome:
+        self.store = self._open_maintainer().store
+        return outcome
+
+    def _session(self) -> SparkSession:
+        return self.spark
 
     def _terms(self, frame: DataFrame, ids: bool) -> DataFrame:
         if ids:
@@ -140,6 +244,6 @@ def materialize(
     return kb
 
 
-def open(spark: SparkSession, path: str | Path) -> KnowledgeBase:
-    """Open the current snapshot of a store."""
-    return KnowledgeBase(spark, Store.open(path))
+def open(spark: SparkSession, path: str | Path, version: int | None = None) -> KnowledgeBase:
+    """Open the current snapshot of a store, or an earlier version of it."""
+    return KnowledgeBase(spark, Store.open(path, version))

@@ -22,22 +22,20 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
+from satura.closing import check_into, close_into, count_closure
 from satura.closure.compiling import compile_rules
 from satura.closure.program import Program
-from satura.closure.representatives import members
 from satura.closure.saturate import Limits, Progress
-from satura.closure.violations import find_violations
-from satura.closure.whole import Saturated, close
 from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.coverage import not_acted_on
-from satura.errors import DataError, InconsistencyError
+from satura.errors import DataError
 from satura.failures import translated
 from satura.io.inputs import Input, find_inputs
 from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
-from satura.jobs import collect_first, shuffled_rows
-from satura.parquet import count_nulls, count_rows, data_files, read_files
+from satura.jobs import shuffled_rows
+from satura.parquet import count_nulls, count_rows, data_files
 from satura.progress import Stage, Stages, Watcher
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
@@ -45,12 +43,10 @@ from satura.rules.writer import write_rules
 from satura.stopping import deadline
 from satura.store import CommitMetadata, Counts, Store, Transaction, begin, check_collisions
 from satura.store.collisions import MAX_SORTED, has_repeated_ids
-from satura.store.layout import VIOLATIONS_COLUMNS, ddl
-from satura.store.sameness import about_representatives, expand
 from satura.terms.ids import id_column, term_id
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -110,8 +106,14 @@ def materialize_store(
             with deadline(spark, progress.limits.timeout), translated():
                 reading = _read(spark, txn, inputs, program, on_error, stages)
                 duplicates = _write_asserted(spark, txn, reading, stages)
-                saturated = _close(spark, txn, program, progress, stages)
-                violations = _check(txn, saturated, stages, fail=fail_on_violation)
+                asserted = txn.read_facts(spark, "asserted")
+                if _names_graphs(txn.facts_dir("asserted")):
+                    asserted = asserted.select("s", "p", "o").distinct()
+                terms = txn.read_terms(spark)
+                saturated = close_into(txn, program, asserted, terms, progress, stages)
+                rows = count_rows(txn.facts_dir("asserted"))
+                progress.facts(rows + count_rows(txn.facts_dir("derived")))
+                violations = check_into(txn, saturated, stages, fail=fail_on_violation)
                 counts = _count(spark, txn, reading, duplicates, violations, stages)
                 with stages.stage("count derivations"):
                     fired, derivations = saturated.fired_and_derivations()
@@ -219,66 +221,6 @@ def _write_asserted(spark: SparkSession, txn: Transaction, reading: Reading, sta
     return (reading.triples().count() if read is None else read) - stage.rows
 
 
-def _close(
-    spark: SparkSession, txn: Transaction, program: Program, progress: Progress, stages: Stages
-) -> Saturated:
-    """Close the schema, join, derive, and write all of it."""
-    directory = txn.facts_dir("asserted")
-    asserted = txn.read_facts(spark, "asserted")
-    if _names_graphs(directory):
-        asserted = asserted.select("s", "p", "o").distinct()
-    with stages.stage("close the schema and join") as stage:
-        scratch = txn.staging / "closure"
-        terms = txn.read_terms(spark)
-        saturated = close(spark, program, asserted, terms, scratch, progress=progress)
-        schema = saturated.schema_table()
-        stage.rows = schema.num_rows
-        txn.put_facts("schema", schema)
-        for made in saturated.backend.made_terms:
-            txn.write_terms(saturated.backend.scratch.read([made], "id long, term string"))
-        if saturated.equality:
-            txn.write_facts("equal", _equal(spark, saturated, txn).coalesce(1))
-    with stages.stage("derive") as stage:
-        txn.write_facts("derived", saturated.derive())
-        stage.rows = count_rows(txn.facts_dir("derived"))
-    progress.facts(count_rows(directory) + stage.rows)
-    return saturated
-
-
-def _check(txn: Transaction, saturated: Saturated, stages: Stages, *, fail: bool) -> int:
-    """Write the violations and return how many there are; with `fail`, none may be."""
-    with stages.stage("check") as stage:
-        found = find_violations(saturated)
-        if found is not None:
-            txn.write_violations(found)
-        stage.rows = count_rows(txn.violations_dir)
-    if fail and stage.rows:
-        rules = sorted({row["rule"] for row in collect_first(_violated(saturated, txn), 20)})
-        raise InconsistencyError(
-            "DATA-INCONSISTENT",
-            f"{stage.rows} violations of {', '.join(f'`{rule}`' for rule in rules)}",
-            "run without `--fail-on-violation`, then `satura check` lists them; the store is as "
-            "it was",
-        )
-    return stage.rows
-
-
-def _violated(saturated: Saturated, txn: Transaction) -> DataFrame:
-    files = data_files(txn.violations_dir)
-    return read_files(saturated.spark, files, ddl(VIOLATIONS_COLUMNS)).select("rule").distinct()
-
-
-def _equal(spark: SparkSession, saturated: Saturated, txn: Transaction) -> DataFrame:
-    """Return the rows of equal terms: the term, its representative, whether it is an IRI."""
-    terms = txn.read_terms(spark)
-    pairs = members(spark, saturated.equality)
-    named = terms.join(pairs, terms["id"] == pairs["member"])
-    iri = F.startswith("term", F.lit("<"))
-    return named.select(
-        F.col("member").alias("s"), F.col("representative").alias("o"), iri.alias("iri")
-    )
-
-
 def _count(
     spark: SparkSession,
     txn: Transaction,
@@ -295,13 +237,7 @@ def _count(
         if _names_graphs(asserted):
             given = given.distinct()
             triples = given.count()
-        rows = txn.read_facts(spark, "derived")
-        if equal:
-            # What is stored is said of representatives; what is counted is what a reader gets.
-            classes = txn.read_facts(spark, "equal")
-            closure = expand(about_representatives(given, rows, classes), classes).count()
-        else:
-            closure = triples + rows.where("not asserted").count()
+        closure = count_closure(txn, given, triples)
         rejected = 0
         if reading.on_error == "skip" and reading.faults.total:
             rejected = reading.faults.total

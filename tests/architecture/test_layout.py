@@ -27,10 +27,12 @@ ORDER = (
     "closure",
     "clustering",
     "store",
+    "closing",
     "maintain",
     "recheck",
     "pipeline",
     "violations",
+    "updating",
     "kb",
     "explain",
     "generate",
@@ -49,9 +51,10 @@ COLLECTS = {
     "closure/representatives.py": "toArrow of equalities, refused beyond MAX_PAIRS",
     "closure/rounds.py": "toArrow of facts that are joined on the driver, which are counted first",
     "store/collisions.py": "two texts of one id",
+    "updating.py": "toArrow of the statements of a change, refused beyond MAX_STATEMENTS",
 }
 # An iterator over partitions holds one partition at a time.
-ITERATES = {"cli/materialize.py", "io/writing.py"}
+ITERATES = {"cli/changes.py", "cli/materialize.py", "io/writing.py"}
 
 
 def relative(file: Path) -> str:

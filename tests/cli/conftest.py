@@ -13,13 +13,41 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from satura.cli import check, compact, console, export, generate, main, materialize, verify, why
+from satura.cli import (
+    add,
+    apply,
+    changes,
+    check,
+    compact,
+    console,
+    export,
+    generate,
+    main,
+    materialize,
+    remove,
+    rules,
+    verify,
+    why,
+)
 from satura.reference import close
 from satura.rules.reader import load_rules
 from satura.terms.blanks import unscoped
 from satura.terms.ntriples import Triple
 
-VERBS_WITH_SPARK = (check, compact, export, generate, materialize, verify, why)
+VERBS_WITH_SPARK = (
+    add,
+    apply,
+    changes,
+    check,
+    compact,
+    export,
+    generate,
+    materialize,
+    remove,
+    rules,
+    verify,
+    why,
+)
 
 SCHEMA = """
 @prefix : <http://e/> .

@@ -146,7 +146,7 @@ def test_store_of_another_format_version(no_spark: Cli, made: Made, tmp_path: Pa
     log.write_text("".join(json.dumps(action) + "\n" for action in actions))
     text = said(no_spark("export", store), 1)
     assert text == (
-        f"[STORE-FORMAT] the store at `{store}` has format version 99, this release reads 2\n"
+        f"[STORE-FORMAT] the store at `{store}` has format version 99, this release reads 3\n"
         "  hint: it was written by Satura 9.9.9: use that release, or build the store again\n"
     )
 

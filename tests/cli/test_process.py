@@ -7,22 +7,27 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
 
 from satura import __version__
+from satura.maintain.create import create_store
+from satura.store import Store
 from tests.cli.conftest import CLOSURE, DATA, plain
 
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-def satura(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def satura(
+    *arguments: object, stdin: str = "", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "satura.cli.main", *map(str, arguments)],
         input=stdin, capture_output=True, text=True, check=False, timeout=300,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        env=os.environ | {"PYTHONPATH": str(SOURCE)} | dict(env or {}),
     )  # fmt: skip
 
 
@@ -80,7 +85,7 @@ def test_interrupt(tmp_path: Path, there: bool) -> None:
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     said = [line for line in err.splitlines() if not line.startswith(("INFO ", "\t", "WARN"))]
-    assert said == ["satura: interrupted; nothing was committed"], err
+    assert said == ["satura: interrupted; what was under way is not committed"], err
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -90,3 +95,18 @@ def test_version_and_usage() -> None:
     done = satura("frobnicate")
     assert (done.returncode, done.stdout) == (2, "")
     assert "frobnicate" in done.stderr
+
+
+def test_small_update_needs_no_java(tmp_path: Path) -> None:
+    """A process of its own, on a machine where nobody would find Java."""
+    create_store(tmp_path / "s", "rdfs")
+    (tmp_path / "d.nt").write_text("<a:s> <a:p> <a:o> .\n")
+    nowhere = {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    for verb, arguments in (
+        ("add", [tmp_path / "d.nt"]),
+        ("changes", ["--from", "0"]),
+        ("remove", [tmp_path / "d.nt"]),
+    ):
+        done = satura(verb, tmp_path / "s", *arguments, env=nowhere)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert Store.open(tmp_path / "s").version == 2

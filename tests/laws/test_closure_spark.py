@@ -41,7 +41,12 @@ def batch(oracle: Oracle, first: int, size: int) -> dict[str, tuple[frozenset[Tr
 
 @pytest.mark.parametrize(
     ("name", "first", "size"),
-    [("rhodf", 100_000, 1000), ("rdfs", 200_000, 1000), ("rdfs-full", 300_000, 40)],
+    [
+        ("rhodf", 100_000, 1000),
+        ("rdfs", 200_000, 1000),
+        ("rdfs-full", 300_000, 40),
+        pytest.param("rdfs-full", 400_000, 1000, marks=pytest.mark.soak),
+    ],
 )
 def test_many_graphs(spark: SparkSession, tmp_path: Path, name: str, first: int, size: int) -> None:
     oracle = Oracle(load_rules(name))

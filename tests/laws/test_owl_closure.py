@@ -1,58 +1,25 @@
-"""The rules of OWL on random graphs: in memory and on Spark, every closure is the reference's.
-
-On Spark many graphs are closed in one run, each in a name space of its own. Where an IRI becomes
-equal to a literal, the rules about different literals relate it to those of all other graphs; such
-graphs are held to the reference in memory only.
-"""
+"""The rules of OWL on random graphs: in memory and on Spark, every closure is the reference's."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from functools import cache
-from itertools import count, product
-from pathlib import Path
+from itertools import product
 
 import pytest
 from pyspark.sql import SparkSession
 
-from satura.closure import whole
-from satura.closure.compiling import compile_rules
-from satura.closure.program import Program
 from satura.kb import KnowledgeBase
 from satura.recheck import check_entailment
-from satura.reference import close, is_rdf
-from satura.rules.model import RuleSet
-from satura.rules.reader import load_rules
-from satura.terms.ntriples import Term, Triple, is_literal
-from satura.vocab import OWL_SAME_AS
+from satura.reference import is_rdf
+from satura.terms.ntriples import Term, Triple
 from tests.laws.graphs import difference
-from tests.laws.owl_graphs import owl_graph
-from tests.laws.runs import materialized, triples_of
+from tests.laws.owl_runs import OwlRun, OwlRuns, expected, random_graph, rules_of, spaces
+from tests.laws.runs import triples_of
 from tests.laws.test_closure import closed
 
-SPACE = re.compile(r"<http://example.org/(g\d+)/")
 SOAK = pytest.mark.soak
-
-
-@cache
-def rules_of(name: str) -> tuple[RuleSet, Program]:
-    rules = load_rules(name)
-    return rules, compile_rules(rules)
-
-
-def given(seed: int) -> frozenset[Triple]:
-    return owl_graph(seed, f"g{seed}")
-
-
-@cache
-def reference(name: str, seed: int) -> frozenset[Triple]:
-    """Close a random graph by the reference, once however many tests ask."""
-    return close(rules_of(name)[0], given(seed), generalized=True)
-
-
-def expected(name: str, seed: int) -> frozenset[Triple]:
-    return frozenset(filter(is_rdf, reference(name, seed)))
+SIZES = {"driver": 100, "rounds": 40}
+"""Random graphs in the runs that all laws of OWL look at; seeds begin at 0."""
 
 
 @pytest.mark.parametrize(
@@ -73,52 +40,30 @@ def expected(name: str, seed: int) -> frozenset[Triple]:
 def test_in_memory(name: str, seeds: range) -> None:
     inferring = 0
     for seed in seeds:
-        right = expected(name, seed)
-        found = closed(rules_of(name)[1], given(seed))
+        given = random_graph(seed)
+        right = expected(name, given)
+        found = closed(rules_of(name)[1], given)
         wrong = difference(right, found, f"{name}, owl_graph({seed}, 'g{seed}')")
         assert wrong is None, wrong
-        inferring += len(right) > len(given(seed))
+        inferring += len(right) > len(given)
     assert inferring > len(seeds) // 8, "too few of the graphs entail anything"
 
 
-def spaces(triple: Triple) -> set[str]:
-    return {found for text in triple for found in SPACE.findall(text)}
-
-
-def is_separable(closure: frozenset[Triple]) -> bool:
-    return not any(p == OWL_SAME_AS and is_literal(s) != is_literal(o) for s, p, o in closure)
-
-
-def batch(name: str, first: int, size: int) -> list[int]:
-    """Return the seeds of `size` graphs that can be closed together."""
-    found: list[int] = []
-    for seed in count(first):
-        if is_separable(reference(name, seed)):
-            found.append(seed)
-        if len(found) == size:
-            break
-    return found
-
-
-def check(kb: KnowledgeBase, name: str, seeds: list[int]) -> None:
+def check(run: OwlRun) -> None:
     """Hold the closure of many graphs to the reference, each graph by itself, and the counts."""
-    parts: dict[str, set[Triple]] = defaultdict(set)
-    closure = triples_of(kb.closure())
-    for triple in closure:
-        own = spaces(triple)
-        assert len(own) < 2, f"two graphs met in {triple}"
-        parts[own.pop() if own else ""].add(triple)
-    shared = {t for seed in seeds for t in expected(name, seed) if not spaces(t)}
+    name, parts = run.rules, dict(run.parts)
+    right = {space: expected(name, given) for space, given in run.graphs.items()}
+    everything = {triple for closure in right.values() for triple in closure}
+    shared = {triple for triple in everything if not spaces(triple)}
     wrong = [difference(shared, parts.pop("", set()), "about the vocabulary alone")]
-    for seed in seeds:
-        right = {t for t in expected(name, seed) if spaces(t)}
-        wrong.append(difference(right, parts.pop(f"g{seed}", set()), f"{name}, seed {seed}"))
+    for space, closure in right.items():
+        own = {triple for triple in closure if spaces(triple)}
+        wrong.append(difference(own, parts.pop(space, set()), f"{name}, {space}"))
     faults = [fault for fault in wrong if fault]
     assert not faults, f"{len(faults)} graphs differ:\n" + "\n".join(faults[:3])
     assert not parts
-    asserted = {t for seed in seeds for t in given(seed)}
-    everything = {t for seed in seeds for t in expected(name, seed)}
-    counts = kb.info.counts
+    asserted = {triple for given in run.graphs.values() for triple in given}
+    counts = run.kb.info.counts
     assert counts.asserted == len(asserted)
     assert counts.closure == len(everything)
     assert counts.inferred == len(everything - asserted)
@@ -144,8 +89,8 @@ def expanded(kb: KnowledgeBase) -> set[Triple]:
 @pytest.mark.parametrize(
     ("name", "first", "size"),
     [
-        ("owl-horst", 0, 300),
-        ("owl2-rl", 0, 300),
+        ("owl-horst", 0, SIZES["driver"]),
+        ("owl2-rl", 0, SIZES["driver"]),
         pytest.param("owl-horst", 50_000, 2000, marks=SOAK),
         pytest.param("owl2-rl", 60_000, 2000, marks=SOAK),
         pytest.param("owl2-rl-full", 70_000, 100, marks=SOAK),
@@ -153,14 +98,13 @@ def expanded(kb: KnowledgeBase) -> set[Triple]:
     ],
 )
 def test_on_spark_joined_on_the_driver(
-    spark: SparkSession, tmp_path: Path, name: str, first: int, size: int
+    spark: SparkSession, owl_runs: OwlRuns, name: str, first: int, size: int
 ) -> None:
-    seeds = batch(name, first, size)
-    kb = materialized(spark, tmp_path, {t for seed in seeds for t in given(seed)}, name)
-    check(kb, name, seeds)
-    assert expanded(kb) == triples_of(kb.closure())
+    run = owl_runs(name, "driver", first, size)
+    check(run)
+    assert expanded(run.kb) == run.closure
     if name == "owl2-rl":
-        again = check_entailment(spark, kb.store)
+        again = check_entailment(spark, run.kb.store)
         assert again.ok, again.detail
 
 
@@ -168,27 +112,19 @@ def test_on_spark_joined_on_the_driver(
 @pytest.mark.parametrize(
     ("name", "first", "size"),
     [
-        ("owl-horst", 0, 100),
-        ("owl2-rl", 0, 100),
+        ("owl-horst", 0, SIZES["rounds"]),
+        ("owl2-rl", 0, SIZES["rounds"]),
         pytest.param("owl-horst", 50_000, 1000, marks=SOAK),
         pytest.param("owl2-rl", 60_000, 1000, marks=SOAK),
         pytest.param("owl2-rl-full", 70_000, 50, marks=SOAK),
     ],
 )
 def test_on_spark_joined_in_rounds(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    first: int,
-    size: int,
+    spark: SparkSession, owl_runs: OwlRuns, name: str, first: int, size: int
 ) -> None:
-    monkeypatch.setattr(whole, "MEMORY_FACTS", 0)
-    seeds = batch(name, first, size)
-    kb = materialized(spark, tmp_path, {t for seed in seeds for t in given(seed)}, name)
-    check(kb, name, seeds)
+    run = owl_runs(name, "rounds", first, size)
+    check(run)
     if size > 100:
         # What one way has computed the other finds again, and how often each fact is concluded.
-        monkeypatch.undo()
-        again = check_entailment(spark, kb.store)
+        again = check_entailment(spark, run.kb.store)
         assert again.ok, again.detail

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from satura.closure import whole
 from satura.kb import KnowledgeBase
-from satura.reference import close, violations
-from satura.rules.reader import load_rules
-from satura.terms.ntriples import Term, Triple, is_literal
-from satura.vocab import OWL_SAME_AS
-from tests.laws.owl_graphs import owl_graph
-from tests.laws.runs import materialized
+from satura.reference import violations
+from satura.terms.ntriples import Term
+from tests.laws.owl_runs import OwlRuns, Way, reference, rules_of, spaces
+from tests.laws.test_owl_closure import SIZES
 
 pytestmark = pytest.mark.spark
 
 Told = frozenset[tuple[str, Term]]
-
-
-def spaces_of(terms: frozenset[Term] | tuple[Term, ...]) -> set[str]:
-    return {space for term in terms for space in re.findall(r"example\.org/(g\d+)/", term)}
-
-
-def relates_literals(closure: frozenset[Triple]) -> bool:
-    """Say whether a graph equates a thing with a literal; such graphs are not separable."""
-    return any(p == OWL_SAME_AS and is_literal(o) for _, p, o in closure)
 
 
 def representatives(kb: KnowledgeBase) -> dict[Term, Term]:
@@ -38,37 +23,32 @@ def representatives(kb: KnowledgeBase) -> dict[Term, Term]:
     return {row["s"]: row["o"] for row in rows}
 
 
-@pytest.mark.parametrize(("first", "size", "facts"), [(70_000, 60, None), (71_000, 40, 0)])
+@pytest.mark.parametrize(
+    ("way", "first", "size"),
+    [
+        ("driver", 0, SIZES["driver"]),
+        ("rounds", 0, SIZES["rounds"]),
+        pytest.param("driver", 60_000, 2000, marks=pytest.mark.soak),
+        pytest.param("rounds", 60_000, 1000, marks=pytest.mark.soak),
+    ],
+)
 def test_violations_are_those_of_the_reference(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    first: int,
-    size: int,
-    facts: int | None,
+    owl_runs: OwlRuns, way: Way, first: int, size: int
 ) -> None:
-    if facts is not None:
-        monkeypatch.setattr(whole, "MEMORY_FACTS", facts)
-    rules = load_rules("owl2-rl")
-    expected: dict[str, set[tuple[str, Told]]] = {}
-    given: set[Triple] = set()
-    for seed in range(first, first + size):
-        graph = owl_graph(seed, f"g{seed}")
-        closure = close(rules, graph, generalized=True)
-        if not relates_literals(closure):
-            given |= graph
-            expected[f"g{seed}"] = set(violations(rules, closure))
-    kb = materialized(spark, tmp_path, given, rules)
-    same = representatives(kb)
+    run = owl_runs("owl2-rl", way, first, size)
+    same = representatives(run.kb)
     found: dict[str, set[tuple[str, Told]]] = defaultdict(set)
-    for row in kb.violations().collect():
-        (space,) = spaces_of(tuple(row["witnesses"].values()))
+    for row in run.kb.violations().collect():
+        (space,) = spaces(tuple(row["witnesses"].values()))
         found[space].add((row["rule"], frozenset(row["witnesses"].items())))
-    for space, told in expected.items():
+    rules, told = rules_of("owl2-rl")[0], 0
+    for space, given in run.graphs.items():
+        expected = violations(rules, reference("owl2-rl", given))
         wanted = {
             (rule, frozenset((name, same.get(term, term)) for name, term in values))
-            for rule, values in told
+            for rule, values in expected
         }
+        told += len(expected)
         missing, extra = wanted - found[space], found[space] - wanted
         assert not missing and not extra, f"{space}: missing {missing}, extra {extra}"
-    assert sum(map(len, expected.values())) > size // 10, "too few violations to tell anything"
+    assert told > size // 10, "too few violations to tell anything"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from satura.cli.console import err, out, start_session, violations
-from satura.cli.options import Json, Master, Memory, StoreArgument, Ui
+from satura.cli.options import At, Json, Master, Memory, StoreArgument, Ui
 
 
 def check(
@@ -17,6 +17,7 @@ def check(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, help="List at most so many violations.")
     ] = 100,
+    at: At = None,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -30,7 +31,7 @@ def check(
     from satura.store import Store  # noqa: PLC0415
     from satura.violations import shown_violations  # noqa: PLC0415
 
-    opened = Store.open(store)
+    opened = Store.open(store, at)
     total = opened.info.counts.violations
     if not total:
         if as_json:

@@ -8,8 +8,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -68,6 +68,22 @@ def start_session(
             yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def when_needed(
+    start: Callable[[], AbstractContextManager[SparkSession]],
+) -> Iterator[Callable[[], SparkSession]]:
+    """Yield a function that starts Spark when it is first called; most updates never call it."""
+    with ExitStack() as stack:
+        started: list[SparkSession] = []
+
+        def session() -> SparkSession:
+            if not started:
+                started.append(stack.enter_context(start()))
+            return started[0]
+
+        yield session
 
 
 @contextmanager

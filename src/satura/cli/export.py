@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from satura.cli.console import err, start_session
-from satura.cli.options import Master, Memory, SameAsOption, StoreArgument, Ui
+from satura.cli.options import At, Master, Memory, SameAsOption, StoreArgument, Ui
 from satura.errors import ConfigError
 
 
@@ -26,6 +26,7 @@ def export(
     format: Annotated[
         str | None, typer.Option("--format", help="nt, nq, ttl or parquet; default: by extension.")
     ] = None,
+    at: At = None,
     same_as: SameAsOption = "expand",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     master: Master = None,
@@ -51,9 +52,9 @@ def export(
             "EXPORT-FORMAT", f"there is no format `{format}`", f"one of {', '.join(Export)}"
         )
     chosen = Export(format) if format is not None else guess_export(output)
-    Store.open(store)  # fail before Spark starts
+    Store.open(store, at)  # fail before Spark starts
     with start_session(master=master, memory=memory, ui=ui) as spark:
-        kb = open_kb(spark, store)
+        kb = open_kb(spark, store, at)
         if asserted or graph is not None:
             frame = kb.asserted() if graph is None else kb.graph(graph)
         else:

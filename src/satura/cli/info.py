@@ -9,14 +9,14 @@ import typer
 from rich.table import Table
 
 from satura.cli.console import add_not_acted_on, out
-from satura.cli.options import Json, StoreArgument
+from satura.cli.options import At, Json, StoreArgument
 
 
-def info(store: StoreArgument, as_json: Json = False) -> None:
+def info(store: StoreArgument, at: At = None, as_json: Json = False) -> None:
     """Show what a store holds: counts, rules, version, size."""
     from satura.store import Store  # noqa: PLC0415
 
-    found = Store.open(store).info
+    found = Store.open(store, at).info
     if as_json:
         data = asdict(found)
         data |= data.pop("counts")

@@ -12,6 +12,9 @@ import typer
 
 from satura import __version__
 from satura.cli import (
+    add,
+    apply,
+    changes,
     check,
     compact,
     export,
@@ -19,6 +22,7 @@ from satura.cli import (
     history,
     info,
     materialize,
+    remove,
     rules,
     verify,
     warm_up,
@@ -57,6 +61,10 @@ def common(
 
 
 app.command("materialize")(materialize.materialize)
+app.command("add")(add.add)
+app.command("remove")(remove.remove)
+app.command("apply")(apply.apply)
+app.command("changes")(changes.changes)
 app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
@@ -93,7 +101,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         return _unexpected(error)
     if result == INTERRUPTED:  # Typer makes this of an interrupt, and says nothing
-        err.print("satura: interrupted; nothing was committed")
+        err.print("satura: interrupted; what was under way is not committed")
     return result if isinstance(result, int) else 0
 
 

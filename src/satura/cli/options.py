@@ -30,3 +30,17 @@ SameAsOption = Annotated[
         "`owl:sameAs` for the others.",
     ),
 ]
+At = Annotated[
+    int | None,
+    typer.Option("--at", metavar="VERSION", help="An earlier version; default: the current one."),
+]
+AlgorithmOption = Annotated[
+    Literal["auto", "counting", "dred", "recompute"],
+    typer.Option("--algorithm", help="How the closure is brought up to date."),
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="Format of the inputs, whatever their names say.")
+]
+OnErrorOption = Annotated[
+    Literal["fail", "skip"], typer.Option("--on-error", help="What to do about bad input.")
+]

@@ -1,18 +1,25 @@
-"""`satura rules`: which rule sets there are, what they say, and whether a file is well formed."""
+"""`satura rules`: which rule sets there are, what they say, whether a file is well formed.
+
+And those of a store, which may be replaced.
+"""
 
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from satura.cli.console import err, out
-from satura.cli.options import Json
+from satura.cli.console import err, out, start_session, when_needed
+from satura.cli.options import Json, Master, Memory, StoreArgument, Ui
+from satura.cli.outcomes import show_outcome
 
-app = typer.Typer(help="List, show and check rule sets.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, show and check rule sets, or set those of a store.", no_args_is_help=True
+)
 
 
 @app.command("list")
@@ -67,3 +74,33 @@ def lint(
         if not found:
             err.print(f"{file}: ok", markup=False)
     return 1 if failed else 0
+
+
+@app.command("set")
+def set_store(
+    store: StoreArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE", help="Built-in rule set or path of a .srl or .rules file."
+        ),
+    ],
+    as_json: Json = False,
+    master: Master = None,
+    memory: Memory = "4g",
+    ui: Ui = False,
+) -> None:
+    """Close a store under other rules; what is asserted stays."""
+    from satura.maintain.apply import Maintainer  # noqa: PLC0415
+    from satura.maintain.rule_sets import is_same, set_rules  # noqa: PLC0415
+    from satura.rules.reader import load_rules  # noqa: PLC0415
+    from satura.store import Store  # noqa: PLC0415
+
+    rule_set, opened = load_rules(name), Store.open(store)
+    if not is_same(opened, rule_set):
+        asserted = opened.info.counts.asserted
+        err.print(f"closing {asserted:,} asserted triples again under {rule_set.name}")
+    start = partial(start_session, master=master, memory=memory, ui=ui)
+    with when_needed(start) as session:
+        outcome = set_rules(Maintainer(opened, session), rule_set, session=session)
+    show_outcome(outcome, as_json)

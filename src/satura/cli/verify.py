@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from satura.cli.console import err, out, start_session
-from satura.cli.options import Json, Master, Memory, StoreArgument, Ui
+from satura.cli.options import At, Json, Master, Memory, StoreArgument, Ui
 
 
 def verify(
@@ -22,6 +22,7 @@ def verify(
         bool,
         typer.Option("--repair", help="Also delete files that no readable version names."),
     ] = False,
+    at: At = None,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -33,7 +34,7 @@ def verify(
     from satura.store import repair as remove_orphans  # noqa: PLC0415
     from satura.store.verify import verify as run  # noqa: PLC0415
 
-    opened = Store.open(store)
+    opened = Store.open(store, at)
     removed = remove_orphans(opened.path) if repair else []
     orphans = find_orphans(opened.path)
     with start_session(master=master, memory=memory, ui=ui) as spark:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from satura.cli.console import out, start_session
-from satura.cli.options import Json, Master, Memory, StoreArgument, Ui
+from satura.cli.options import At, Json, Master, Memory, StoreArgument, Ui
 from satura.errors import ConfigError
 
 
@@ -22,6 +22,7 @@ def why(
     sample: Annotated[
         int, typer.Option("--sample", help="Explain some inferred triples instead.")
     ] = 0,
+    at: At = None,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -38,9 +39,9 @@ def why(
             "WHY-WHAT", "give a triple as three terms, or --sample N",
             "for example: satura why DIR '<http://e/a>' '<http://e/p>' '\"text\"'",
         )  # fmt: skip
-    Store.open(store)
+    Store.open(store, at)
     with start_session(master=master, memory=memory, ui=ui) as spark:
-        kb = open_kb(spark, store)
+        kb = open_kb(spark, store, at)
         if triple:
             s, p, o = (read_term(text) for text in triple)
             wanted = [(s, p, o)]

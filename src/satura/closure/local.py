@@ -103,6 +103,11 @@ class LocalBackend:
         return False
 
 
+def is_local(program: Program) -> bool:
+    """Say whether a program can be closed in memory."""
+    return not (program.plain or program.preliminary) and fit_memory(program.instance_rules)
+
+
 def close_locally(
     program: Program,
     triples: Iterable[Fact],
@@ -114,7 +119,7 @@ def close_locally(
 
     `texts` has the terms of the triples; it is needed only by rules about literals.
     """
-    if program.plain or program.preliminary or not fit_memory(program.instance_rules):
+    if not is_local(program):
         raise UnsupportedError(
             "RULE-UNSUPPORTED", f"`{program.name}` has rules that are run on Spark only"
         )

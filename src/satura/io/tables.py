@@ -6,9 +6,9 @@ with any other cell is parsed cell by cell, so a cell can never spill into its n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyoxigraph as ox
@@ -34,6 +34,8 @@ from satura.terms.patterns import BLANK, IRI, LITERAL, vouched
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+ParseCell: TypeAlias = Callable[[str, bytes, str], str | Fault]
+
 _RESOURCE: Final = rf"\A(?:{IRI}|{BLANK})\z"
 _PATTERNS: Final = {
     "s": _RESOURCE,
@@ -51,7 +53,7 @@ _NOT_READ: Final = frozenset({"deletionVectors", "columnMapping", "v2Checkpoint"
 
 def read_table(spark: SparkSession, source: Input) -> DataFrame:
     """Return the statements and faults of a table; columns as in `slow.PARSED_COLUMNS`."""
-    terms = _with_columns(_open(spark, source), source)
+    terms = with_columns(_open(spark, source), source.label)
     scope = document_scope(source.uri)
     fast = reduce(lambda a, b: a & b, (_is_vouched(name) for name in "spog"))
     good = terms.where(fast).select(
@@ -100,15 +102,15 @@ def _open_delta(spark: SparkSession, source: Input) -> DataFrame:
     return spark.read.parquet(*files)
 
 
-def _with_columns(table: DataFrame, source: Input) -> DataFrame:
+def with_columns(table: DataFrame, label: str) -> DataFrame:
+    """Return the columns `s p o g` of a table of terms; say what is wrong if it has others."""
     kinds = dict(table.dtypes)
     missing = [name for name in "spo" if kinds.get(name) != "string"]
     if missing or kinds.get("g", "string") != "string":
         found = ", ".join(f"{name} {kind}" for name, kind in table.dtypes) or "none"
         raise ConfigError(
             "INPUT-TABLE-COLUMNS",
-            f"the table `{source.label}` has columns {found}; "
-            "expected s, p, o and perhaps g, all string",
+            f"the table `{label}` has columns {found}; expected s, p, o and perhaps g, all string",
             'each cell holds a term as N-Triples writes it: `<iri>`, `_:label` or `"text"`',
         )
     g = F.col("g") if "g" in kinds else F.lit(None).cast("string").alias("g")
@@ -121,7 +123,7 @@ def _parse_batches(
     rows = Rows()
     for batch in batches:
         for cells in zip(*(batch.column(name).to_pylist() for name in "spog"), strict=True):
-            result = _parse_row(cells, scope)
+            result = parse_row(cells, scope)
             if isinstance(result, Fault):
                 rows.fault(result, b" ".join(cell or b"NULL" for cell in cells[:3]), file)
             else:
@@ -132,7 +134,14 @@ def _parse_batches(
         yield rows.take()
 
 
-def _parse_row(cells: tuple[bytes | None, ...], scope: str) -> Quad | Fault:
+def parse_row(
+    cells: tuple[bytes | None, ...], scope: str, parse: ParseCell | None = None
+) -> Quad | Fault:
+    """Return the canonical terms of a row, blank nodes within a scope, or what is wrong with it.
+
+    `parse` may be `parse_cell` with a memory, where terms repeat.
+    """
+    parse = parse or parse_cell
     terms: list[str | None] = []
     for name, cell in zip("spog", cells, strict=True):
         if cell is None:
@@ -140,14 +149,15 @@ def _parse_row(cells: tuple[bytes | None, ...], scope: str) -> Quad | Fault:
                 return Fault(f"column `{name}` is NULL")
             terms.append(None)
             continue
-        term = _parse_cell(name, cell, scope)
+        term = parse(name, cell, scope)
         if isinstance(term, Fault):
             return term
         terms.append(term)
     return terms[0] or "", terms[1] or "", terms[2] or "", terms[3]
 
 
-def _parse_cell(name: str, cell: bytes, scope: str) -> str | Fault:
+def parse_cell(name: str, cell: bytes, scope: str) -> str | Fault:
+    """Return the canonical text of a cell of a column, or what is wrong with it."""
     if b"\n" in cell or b"\r" in cell:
         return Fault(f"column `{name}`: a line break within a term")
     try:

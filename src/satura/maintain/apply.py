@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -25,16 +25,14 @@ from satura.closure.saturate import Limits
 from satura.closure.whole import schema_table
 from satura.errors import ConfigError
 from satura.maintain.arrays import is_among
-from satura.maintain.context import Context, Effect, NotIncrementalError, Result
-from satura.maintain.counting import maintain_by_counting
+from satura.maintain.choosing import Choice, choose
+from satura.maintain.context import Context, Effect, Result
 from satura.maintain.counts import count_changes
-from satura.maintain.joined import maintain_by_dred
 from satura.maintain.model import Algorithm, Counted, Delta, Outcome
 from satura.maintain.reading import check_same
 from satura.maintain.schemas import Schema
 from satura.maintain.tables import asserted_table, derived_table, equal_table, terms_table
 from satura.maintain.violated import violations_table
-from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
 from satura.store import CommitMetadata, Counts, Store, Upkeep, after_commit
@@ -45,6 +43,9 @@ from satura.store.state import State, distinct, first_rows
 from satura.store.transaction import Kept, Transaction, begin_update
 from satura.store.upkeep import DEFAULT
 from satura.terms.ntriples import Term
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -85,10 +86,19 @@ class Maintainer:
     """A store kept open for updates: what was read, compiled and closed stays for the next."""
 
     def __init__(
-        self, store: Store, cache: RowCache | None = None, upkeep: Upkeep | None = DEFAULT
+        self,
+        store: Store,
+        spark: Callable[[], SparkSession] | None = None,
+        *,
+        cache: RowCache | None = None,
+        small_store: int = SMALL_STORE,
+        upkeep: Upkeep | None = DEFAULT,
     ) -> None:
+        """Keep a store open. `spark` is asked for a session only if a change needs one."""
         self.cache = RowCache() if cache is None else cache
+        self.small_store = small_store
         self.upkeep = upkeep  # None leaves compaction to others
+        self._spark = spark
         self.rule_set: RuleSet
         self.program: Program
         self._rules_sha256 = ""
@@ -120,7 +130,8 @@ class Maintainer:
         with clock.stage("look up"):
             effect = self._effect(change)
         if not len(effect.added) and not len(effect.removed):
-            return self._outcome(clock, read, Counted(), "none", "nothing changes", changed=False)
+            nothing = Choice(None, "none", "nothing changes", 0)
+            return self._outcome(clock, read, Counted(), nothing, changed=False)
         with begin_update(self.store) as txn:
             with clock.stage("look up"):
                 new_terms = self._new_terms(effect, change.terms)
@@ -133,21 +144,41 @@ class Maintainer:
                     limits or Limits(),
                     self._known(),
                 )
-                done, name, why = self._maintain(context, algorithm)
-            with clock.stage("write"):
-                counts, counted, kept = self._write(txn, effect, new_terms, done)
+                choice = choose(context, algorithm, self.small_store)
+                done = choice.result
+                if done is None:
+                    counts, counted, kept, rounds = self._recompute(context, txn, new_terms)
+            if done is not None:
+                rounds = done.rounds
+                with clock.stage("write"):
+                    counts, counted, kept = self._write(txn, effect, new_terms, done)
             with clock.stage("commit"):
-                metadata = self._metadata(counts, counted, name, clock, extra)
+                metadata = self._metadata(counts, counted, choice, clock, extra)
                 store = txn.commit(metadata, kept)
         version = store.version
         if self.upkeep is not None:
             with clock.stage("compact"):
                 store = after_commit(store, self.upkeep)
         self.adopt(store)
-        if name != "recompute":
+        if done is not None and choice.name != "recompute":
             self._schema = (store.version, done.schema)
-        outcome = self._outcome(clock, read, counted, name, why, rounds=done.rounds)
+        outcome = self._outcome(clock, read, counted, choice, rounds=rounds)
         return replace(outcome, version=version)
+
+    def _recompute(
+        self, context: Context, txn: Transaction, new_terms: Mapping[int, Term]
+    ) -> tuple[Counts, Counted, Kept, int]:
+        """Close a store that is not small."""
+        from satura.maintain.recompute import recompute_on_spark  # noqa: PLC0415
+
+        if self._spark is None:
+            raise ConfigError(
+                "UPDATE-SPARK", "this change needs the store closed again, which needs Spark",
+                "give a session",
+            )  # fmt: skip
+        return recompute_on_spark(
+            self._spark(), self.store, txn, self.program, context.effect, new_terms, context.limits
+        )
 
     def _known(self) -> Schema | None:
         """Return the closed schema of the snapshot, if it is kept from the update before."""
@@ -176,27 +207,6 @@ class Maintainer:
         for key, text in known.items():
             check_same(key, text, terms[key])
         return {key: terms[key] for key in ids - known.keys()}
-
-    def _maintain(self, context: Context, algorithm: Algorithm) -> tuple[Result, str, str]:
-        """Choose an algorithm and run it; return what it did, its name and why it was that one."""
-        reasons: list[str] = []
-        for name, run, why in (
-            ("counting", maintain_by_counting, "no rule joins"),
-            ("dred", maintain_by_dred, "rules join, and the change is followed"),
-        ):
-            if algorithm not in ("auto", name):
-                continue
-            try:
-                return run(context), name, why if algorithm == "auto" else "asked for"
-            except NotIncrementalError as reason:
-                reasons.append(str(reason))
-                if algorithm == name:
-                    raise ConfigError(
-                        "UPDATE-ALGORITHM", f"`{name}` cannot make this change: {reason}",
-                        "leave the choice to `--algorithm auto`",
-                    ) from reason  # fmt: skip
-        why = reasons[-1] if reasons else "asked for"
-        return recompute_in_memory(context), "recompute", why
 
     def _write(
         self, txn: Transaction, effect: Effect, new_terms: Mapping[int, Term], done: Result
@@ -255,12 +265,12 @@ class Maintainer:
         self,
         counts: Counts,
         counted: Counted,
-        name: str,
+        choice: Choice,
         clock: Clock,
         extra: Mapping[str, Any] | None,
     ) -> CommitMetadata:
         info, operation = self.store.info, _operation(counted)
-        change = asdict(counted) | {"algorithm": name, "seconds": round(clock.seconds, 3)}
+        change = asdict(counted) | {"algorithm": choice.name, "seconds": round(clock.seconds, 3)}
         every = {**info.extra, **(extra or {})}
         return CommitMetadata(info.rule_set, info.rules, counts, every, operation, change)
 
@@ -269,8 +279,7 @@ class Maintainer:
         clock: Clock,
         read: tuple[int, int],
         counted: Counted,
-        name: str,
-        why: str,
+        choice: Choice,
         *,
         changed: bool = True,
         rounds: int = 0,
@@ -279,10 +288,10 @@ class Maintainer:
             store=str(self.store.path),
             version=self.store.version,
             changed=changed,
-            algorithm=name,
-            why=why,
+            algorithm=choice.name,
+            why=choice.why,
             counts=counted,
-            estimate=0,
+            estimate=choice.estimate,
             rows_read=self.cache.rows_read - read[0],
             files_read=self.cache.files_read - read[1],
             rounds=rounds,

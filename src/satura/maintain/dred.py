@@ -191,8 +191,9 @@ class Run:
     check: Callable[[Iterable[Fact]], None] = lambda _: None
     rounds: int = 0
 
-    def run(self, start: Iterable[Fact]) -> None:
+    def run(self, start: Collection[Fact]) -> None:
         """Delete, rederive and insert, from the facts whose support or assertion changes."""
+        self._refuse(start)
         self.touched.load(start)
         rows = self.touched
         dropped = {

@@ -72,7 +72,8 @@ class Outcome:
     """What an update did: to which version it led, what changed, and what that took.
 
     `estimate` is how many rows were expected to be read, `rows_read` how many were; `why` says why
-    this algorithm was chosen. Asserted counts are of (s, p, o, g), the others of triples.
+    this algorithm was chosen; `rejected` are statements left out as malformed. Asserted counts are
+    of (s, p, o, g), the others of triples.
     """
 
     store: str
@@ -87,3 +88,4 @@ class Outcome:
     rounds: int
     seconds: float
     stages: Mapping[str, float] = field(default_factory=dict)
+    rejected: int = 0

@@ -25,18 +25,11 @@ class Encoder:
 
     def encode(self, quads: Iterable[Quad]) -> Ints:
         """Return quads as an array of four columns."""
-        ids = self.ids
-        out: list[int] = []
-        for quad in quads:
-            for text in quad:
-                if text is None:
-                    out.append(NO_GRAPH)
-                    continue
-                found = ids.get(text)
-                if found is None:
-                    found = ids[text] = term_id(text)
-                out.append(found)
-        return np.array(out, np.int64).reshape(-1, 4)
+        flat = [text for quad in quads for text in quad]
+        self.ids.update((x, term_id(x)) for x in set(flat) if x is not None and x not in self.ids)
+        known: dict[str | None, int] = {None: NO_GRAPH}
+        known.update(self.ids)
+        return np.array([known[text] for text in flat], np.int64).reshape(-1, 4)
 
     def terms(self) -> dict[int, str]:
         """Return the terms by id, or raise `StoreError` if two have one."""

@@ -67,12 +67,15 @@ def changed_schema(
     added, removed = (_schema_of(program, x) for x in (delta.added, delta.removed))
     about_terms = _about_terms(program, schema.about_terms, terms, is_used)
     given = (schema.given - removed) | added
-    if given == schema.given and about_terms == schema.about_terms:
-        feeds, known = schema.closed.consequences.feeds, schema.closed.schema
+    is_given = given == schema.given and about_terms == schema.about_terms
+    feeds, known = schema.closed.consequences.feeds, schema.closed.schema
+    if is_given:
         gained = any(fact not in known for fact in as_facts(conclude(delta.added, feeds)))
         if not gained and as_facts(conclude(delta.removed, feeds)) <= given:
             return schema
-    return _close(program, given, about_terms, _feed(state.asserted, delta), texts)
+    new = _close(program, given, about_terms, _feed(state.asserted, delta), texts)
+    is_same = is_given and set(known) == set(new.closed.schema)
+    return schema if is_same else new
 
 
 Read = Callable[..., Triples]

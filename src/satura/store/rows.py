@@ -32,7 +32,7 @@ Triples: TypeAlias = npt.NDArray[np.int64]
 
 NO_GRAPH: Final = -1
 """The default graph in arrays, where a table has null; no graph is a literal, so no id is it."""
-CACHE_BYTES: Final = 1 << 30
+CACHE_BYTES: Final = 2 << 30
 # Odd numbers of the golden ratio; any odd numbers would do.
 _FACTORS: Final = tuple(
     np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
@@ -69,9 +69,9 @@ class FileRows:
 
     columns: dict[str, npt.NDArray[np.generic]]
     _hashes: npt.NDArray[np.uint64] | None = None
-    _order: Ints | None = None
+    _order: npt.NDArray[np.integer] | None = None
     _asked: int = 0
-    _by: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
+    _by: dict[str, tuple[Ints, npt.NDArray[np.integer]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -100,11 +100,11 @@ class FileRows:
         self._asked += 1
         if self._order is None and self._asked > 1:
             hashes = mixed(self.column("s"), self.column("p"), self.column("o"))
-            self._order = np.argsort(hashes)
+            self._order = _as_order(np.argsort(hashes))
             self._hashes = hashes[self._order]
         if self._order is not None and self._hashes is not None:
             which, at = _ranges(self._hashes, wanted)
-            rows = self._order[at]
+            rows = self._order[at].astype(np.int64)
         else:
             hashes = mixed(self.column("s"), self.column("p"), self.column("o"))
             rows = np.flatnonzero(_is_in(hashes.view(np.int64), wanted.view(np.int64)))
@@ -118,13 +118,17 @@ class FileRows:
         """Return the rows with one of the values in a column, which is sorted the second time."""
         self._asked += 1
         if column not in self._by and self._asked > 1 and len(values) * 50 < len(self):
-            order = np.argsort(self.column(column))
+            order = _as_order(np.argsort(self.column(column)))
             self._by[column] = (self.column(column)[order], order)
         if column in self._by:
             ordered, order = self._by[column]
             _, at = _ranges(ordered, np.unique(values))
-            return order[at]
+            return order[at].astype(np.int64)
         return np.flatnonzero(_is_in(self.column(column), values))
+
+
+def _as_order(order: Ints) -> npt.NDArray[np.integer]:
+    return order.astype(np.int32) if len(order) < 1 << 31 else order
 
 
 def _ranges(ordered: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:

@@ -110,6 +110,11 @@ class State:
         """Return asserted rows as an array of four columns."""
         return self._matching("asserted", {"s": s, "p": p, "o": o, "g": g}, ("s", "p", "o", "g"))
 
+    def rows_near(self, predicates: Collection[int]) -> int:
+        """Return how many asserted rows are in files that may hold these predicates."""
+        wanted = np.array(sorted(predicates), np.int64)
+        return sum(x.rows for x in self._files("asserted") if _may_hold(x, "p", wanted))
+
     def derived_triples(
         self,
         *,

@@ -1,0 +1,88 @@
+"""Which algorithm makes a change: the one asked for, or the first that can and is worth it.
+
+Counting is tried first, then delete-and-rederive; what neither can follow, and what would look up
+more than the store holds, closes the store again. The reason goes with the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satura.closure.local import is_local
+from satura.errors import ConfigError
+from satura.maintain.context import Context, NotIncrementalError, Result
+from satura.maintain.counting import maintain_by_counting
+from satura.maintain.estimate import rows_to_close, rows_to_follow
+from satura.maintain.joined import maintain_by_dred
+from satura.maintain.model import Algorithm
+from satura.maintain.whole import recompute_in_memory
+
+FOLLOWING = (
+    ("counting", maintain_by_counting, "no rule joins"),
+    ("dred", maintain_by_dred, "rules join, and what the change touches can be followed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen and why, the rows it was expected to look at, and what came of it.
+
+    Without a result, the store is left to be closed by Spark.
+    """
+
+    result: Result | None
+    name: str
+    why: str
+    estimate: int
+
+
+def choose(context: Context, algorithm: Algorithm, small_store: int) -> Choice:
+    """Run the algorithm that is asked for, or the best one.
+
+    Up to `small_store` asserted triples a store is closed again in memory.
+    """
+    whole = rows_to_close(context.state)
+    total = context.state.store.info.counts.asserted + len(context.delta)
+    is_small = total <= small_store and is_local(context.program)
+    why, estimate = "asked for", whole
+    if algorithm != "recompute":
+        why, estimate = _too_large(context, whole, is_small=is_small or algorithm != "auto")
+    if algorithm != "recompute" and not why:
+        found = _follow(context, algorithm, estimate)
+        if isinstance(found, Choice):
+            return found
+        why = found
+    result = recompute_in_memory(context) if is_small else None
+    return Choice(result, "recompute", why, max(whole, total))
+
+
+def _too_large(context: Context, whole: int, *, is_small: bool) -> tuple[str, int]:
+    """Return why a change is not worth following, if so, and the rows expected."""
+    if len(context.delta) > context.state.store.info.counts.asserted and not is_small:
+        return "the change is larger than the store", whole
+    program = context.program
+    if program.plain or program.preliminary:
+        return "", whole
+    rows = rows_to_follow(context)
+    if rows > whole and not is_small:
+        return f"about {rows} rows would be looked up, the store has {whole}", whole
+    return "", rows
+
+
+def _follow(context: Context, algorithm: Algorithm, estimate: int) -> Choice | str:
+    """Follow a change, or return why that cannot be done."""
+    why = ""
+    for name, run, reason in FOLLOWING:
+        if algorithm not in ("auto", name):
+            continue
+        try:
+            words = reason if algorithm == "auto" else "asked for"
+            return Choice(run(context), name, words, estimate)
+        except NotIncrementalError as error:
+            why = str(error)
+            if algorithm == name:
+                raise ConfigError(
+                    "UPDATE-ALGORITHM", f"`{name}` cannot make this change: {why}",
+                    "leave the choice to `--algorithm auto`",
+                ) from error  # fmt: skip
+    return why
