@@ -44,6 +44,8 @@ CONFIGURATION: Final = {
     "delta.enableExpiredLogCleanup": "false",
     # A snapshot has few files, so a checkpoint is cheap, and opening reads all commits after it.
     "delta.checkpointInterval": "10",
+    # Which files may go is ours to say (`retention.py`); checkpoints need not list what went.
+    "delta.deletedFileRetentionDuration": "interval 0 seconds",
 }
 _DELTA_TYPES: Final = {"int": "integer"}
 _ARROW_TYPES: Final = {
