@@ -3,8 +3,8 @@
 Every form knows the rule that concludes it, so the pass only has to add up what goes by: one sum
 for each rule that is in the table, no query of its own.
 
-Invariant: the sum over all rules is the sum of `support`, but for schema facts, which count once in
-their own support and belong to no rule here.
+Invariant: without joins the sum over all rules is the sum of `support`, but for schema facts, which
+count once in their own support and belong to no rule here.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from satura.closure.consequences import Table
-from satura.closure.memory import Joins
-from satura.closure.program import SAME_AS, TYPE, Fact, Pattern
-from satura.closure.schema import Binding, bind, ground
+from satura.closure.memory import Joins, fits
+from satura.closure.program import SAME_AS, TYPE, Fact, Pattern, Slot
+from satura.closure.schema import Binding, bind, fill, ground
 from satura.closure.shapes import Shape
 from satura.closure.texts import Texts
 from satura.maintain.lazy import LazyFacts, TooMuchError
@@ -29,6 +29,10 @@ from satura.store.state import State
 
 MAX_TOUCHED: Final = 500_000
 """Facts that may come and go before closing again is taken to be quicker."""
+
+
+Signature: TypeAlias = tuple[int, int | None] | None
+"""A predicate, and a class where that is `rdf:type`; None is whatever has no constant there."""
 
 
 @dataclass(slots=True)
@@ -88,24 +92,24 @@ class Firing:
     shapes: Sequence[Shape]
     texts: Texts
     joins: Joins = field(init=False)
-    _by_key: dict[tuple[int, int | None] | None, list[tuple[int, int]]] = field(
-        default_factory=dict
-    )
+    _by_key: dict[Signature, list[tuple[int, int]]] = field(default_factory=dict)
+
+    _by_head: dict[Signature, list[tuple[int, Pattern, Binding]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.joins = Joins(self.shapes, self.texts)
         for at, shape in enumerate(self.shapes):
+            for row in shape.rows:
+                start = dict(zip(shape.parameters, row[1:], strict=True))
+                for head in {fill(head, start) for head in shape.head}:
+                    self._by_head.setdefault(_key_of(head), []).append((at, head, start))
             for pivot, (_, p, o) in enumerate(shape.body):
                 for key in _keys(shape, p, o):
                     self._by_key.setdefault(key, []).append((at, pivot))
 
     def bindings(self, fact: Fact, facts: LazyFacts) -> Iterator[tuple[Shape, Binding]]:
         """Yield the solutions of all shapes in which a fact takes part."""
-        _, p, o = fact
-        keys: list[tuple[int, int | None] | None] = [None, (p, None)]
-        if p == TYPE:
-            keys.append((p, o))
-        for key in keys:
+        for key in _keys_of(fact):
             for at, pivot in self._by_key.get(key, ()):
                 for _, _, binding in self.joins.bindings(at, pivot, fact, facts, 1):
                     yield self.shapes[at], binding
@@ -129,37 +133,39 @@ class Firing:
         return settle(facts, lambda: {f for f in wanted if self._is_derivable(f, facts)})
 
     def _is_derivable(self, fact: Fact, facts: LazyFacts) -> bool:
-        return any(
-            True
-            for at, shape in enumerate(self.shapes)
-            if not (shape.irreflexive and fact[0] == fact[2])
-            for head in shape.head
-            for _ in self._ways(at, shape, head, fact, facts)
-        )
-
-    def _ways(
-        self, at: int, shape: Shape, head: Pattern, fact: Fact, facts: LazyFacts
-    ) -> Iterator[Binding]:
-        """Yield the solutions of a shape whose head is a fact."""
-        if any(isinstance(x, int) and x != y for x, y in zip(head, fact, strict=True)):
-            return
-        values = bind(head, fact, {})
-        if any(values[x] != y for x, y in zip(head, fact, strict=True) if isinstance(x, str)):
-            return
-        known = {name: value for name, value in values.items() if name in shape.parameters}
-        for row in shape.rows:
-            start = dict(zip(shape.parameters, row[1:], strict=True))
-            if all(start[name] == value for name, value in known.items()):
-                yield from self.joins.solutions(at, {**start, **values}, facts)
+        for key in _keys_of(fact):
+            for at, head, start in self._by_head.get(key, ()):
+                if self.shapes[at].irreflexive and fact[0] == fact[2]:
+                    continue
+                if fits(head, fact):
+                    binding = bind(head, fact, start)
+                    if any(True for _ in self.joins.solutions(at, binding, facts)):
+                        return True
+        return False
 
 
-def _keys(shape: Shape, p: object, o: object) -> list[tuple[int, int | None] | None]:
-    predicates = shape.values(p)  # type: ignore[arg-type]
+def _key_of(pattern: Pattern) -> Signature:
+    """Return the signature that facts of a pattern have."""
+    _, p, o = pattern
+    if not isinstance(p, int):
+        return None
+    return (p, o) if p == TYPE and isinstance(o, int) else (p, None)
+
+
+def _keys_of(fact: Fact) -> list[Signature]:
+    """Return the signatures under which a fact is found, the most general first."""
+    _, p, o = fact
+    return [None, (p, None), (p, o)] if p == TYPE else [None, (p, None)]
+
+
+def _keys(shape: Shape, p: Slot, o: Slot) -> list[Signature]:
+    """Return the signatures of facts that a pattern of a shape can match."""
+    predicates = shape.values(p)
     if predicates is None:
         return [None]
-    keys: list[tuple[int, int | None] | None] = []
+    keys: list[Signature] = []
     for predicate in predicates:
-        classes = shape.values(o) if predicate == TYPE else None  # type: ignore[arg-type]
+        classes = shape.values(o) if predicate == TYPE else None
         keys += [(predicate, None)] if classes is None else [(predicate, c) for c in classes]
     return keys
 

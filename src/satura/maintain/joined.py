@@ -96,7 +96,7 @@ def _refusals(
 ) -> Callable[[Iterable[Fact]], None]:
     """Return the check of facts that come or go: what they lead to has to be followed here."""
     program, feeds = context.program, context.old.closed.consequences.feeds
-    turned = _predicates_turned(table, relevance)
+    turned, is_fed = _predicates_turned(table, relevance), bool(feeds)
 
     def check(facts: Iterable[Fact]) -> None:
         for fact in facts:
@@ -105,7 +105,7 @@ def _refusals(
                 raise NotIncrementalError("a literal is a subject in a join")
             if o < 0 and (turned is None or p in turned):
                 raise NotIncrementalError("a literal is a subject in a join")
-            if program.is_schema(fact) or (feeds and any(True for _ in feeds.of(fact))):
+            if program.is_schema(fact) or (is_fed and any(True for _ in feeds.of(fact))):
                 raise NotIncrementalError("rules that join conclude schema")
 
     return check
