@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from satura.closure.compiling import compile_rules
 from satura.closure.whole import close
 from satura.jobs import collect_first
+from satura.maintain.recompute import live_terms
 from satura.rules.reader import read_rules
 from satura.store import Store
 from satura.store.verify import Check
@@ -33,7 +34,8 @@ def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Ch
     program = compile_rules(read_rules(info.rules, source=info.rule_set, name=info.rule_set))
     asserted = store.frame(spark, "asserted").select("s", "p", "o").distinct()
     with tempfile.TemporaryDirectory(prefix="satura-") as scratch:
-        done = close(spark, program, asserted, store.terms(spark), Path(scratch))
+        terms = live_terms(program, asserted, store.terms(spark))
+        done = close(spark, program, asserted, terms, Path(scratch))
         kept = store.frame(spark, "schema")
         again = spark.createDataFrame(done.schema_table())
         derived = done.derive().where(F.pmod("s", F.lit(every)) == 0)
