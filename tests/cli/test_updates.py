@@ -194,7 +194,7 @@ def test_rules_set(no_spark: Cli, store: Path, tmp_path: Path) -> None:
     done = no_spark("rules", "set", store, "rdfs", "--json")
     assert (done.err, json.loads(done.out)["changed"]) == ("", False)
     done = no_spark("rules", "set", store, "rhodf", "--json")
-    assert done.err == "closing 4 asserted triples again under rhodf\n"
+    assert done.err == "counting what changes of 4 asserted triples under rhodf\n"
     assert json.loads(done.out)["version"] == 2
     assert run(no_spark, "info", store)["rule_set"] == "rhodf"
     assert no_spark("rules", "set", store, "owl2-rl").code == 0

@@ -92,15 +92,22 @@ def set_store(
 ) -> None:
     """Close a store under other rules; what is asserted stays."""
     from satura.maintain.apply import Maintainer  # noqa: PLC0415
-    from satura.maintain.rule_sets import is_same, set_rules  # noqa: PLC0415
+    from satura.maintain.rule_sets import (  # noqa: PLC0415
+        is_closed_again,
+        is_same,
+        set_rules,
+    )
     from satura.rules.reader import load_rules  # noqa: PLC0415
     from satura.store import Store  # noqa: PLC0415
 
     rule_set, opened = load_rules(name), Store.open(store)
-    if not is_same(opened, rule_set):
-        asserted = opened.info.counts.asserted
-        err.print(f"closing {asserted:,} asserted triples again under {rule_set.name}")
     start = partial(start_session, master=master, memory=memory, ui=ui)
     with when_needed(start) as session:
-        outcome = set_rules(Maintainer(opened, session), rule_set, session=session)
+        maintainer = Maintainer(opened, session)
+        if not is_same(opened, rule_set):
+            again = is_closed_again(maintainer, rule_set)
+            what = "closing again" if again else "counting what changes of"
+            asserted = opened.info.counts.asserted
+            err.print(f"{what} {asserted:,} asserted triples under {rule_set.name}")
+        outcome = set_rules(maintainer, rule_set, session=session)
     show_outcome(outcome, as_json)

@@ -151,7 +151,7 @@ class Maintainer:
             if done is not None:
                 rounds = done.rounds
                 with clock.stage("write"):
-                    counts, counted, kept = self._write(txn, effect, new_terms, done)
+                    counts, counted, kept = self.write(txn, effect, new_terms, done)
             with clock.stage("commit"):
                 metadata = self._metadata(counts, counted, choice, clock, extra)
                 store = txn.commit(metadata, kept)
@@ -208,7 +208,7 @@ class Maintainer:
             check_same(key, text, terms[key])
         return {key: terms[key] for key in ids - known.keys()}
 
-    def _write(
+    def write(
         self, txn: Transaction, effect: Effect, new_terms: Mapping[int, Term], done: Result
     ) -> tuple[Counts, Counted, Kept]:
         """Write what changes; return the counts after it, what came and went, and what stays."""

@@ -1,8 +1,8 @@
-"""Other rules for the same assertions: the store is closed again, in one commit.
+"""Other rules for the same assertions, in one commit.
 
-Nothing of a closure tells what other rules would conclude, so this is no update but a run from
-scratch over what is asserted: in memory if that is little, on Spark if not. Files of assertions
-stay where they are.
+If neither the old rules nor the new ones join, it is a change of the consequence table like any
+other, and only what differs is counted. Else the store is closed again from what is asserted: in
+memory if that is little, on Spark if not. Files of assertions stay where they are.
 
 Invariant: afterwards the store holds exactly the closure under the new rules, or is as before.
 """
@@ -22,7 +22,8 @@ from satura.closure.saturate import Limits
 from satura.closure.whole import schema_table
 from satura.coverage import find_ignored, ranked
 from satura.maintain.apply import Clock, Maintainer
-from satura.maintain.context import Context, Effect
+from satura.maintain.context import Context, Effect, NotIncrementalError, Result
+from satura.maintain.counting import check_rules, follow_rules
 from satura.maintain.counts import count_changes
 from satura.maintain.model import Counted, Delta, Outcome
 from satura.maintain.reading import check_same
@@ -48,6 +49,15 @@ def is_same(store: Store, rules: RuleSet) -> bool:
     return store.info.rules == write_rules(rules)
 
 
+def is_closed_again(maintainer: Maintainer, rules: RuleSet) -> bool:
+    """Say whether other rules take closing the store again, as far as the rules alone tell."""
+    try:
+        check_rules(maintainer.program, compile_rules(rules))
+    except NotIncrementalError:
+        return True
+    return False
+
+
 def set_rules(
     maintainer: Maintainer,
     rules: RuleSet,
@@ -67,7 +77,11 @@ def set_rules(
             new_terms = _new_terms(state, program)
             ignored = ranked(find_ignored(rules).count(state.asserted_quads()))
         with clock.stage("maintain"):
-            if is_small:
+            done, name, why = _follow(maintainer, program, new_terms, bounds)
+            if done is not None:
+                counts, counted, kept = maintainer.write(txn, _nothing(), new_terms, done)
+                rounds = 0
+            elif is_small:
                 counts, counted, kept, rounds = _recompute(state, txn, program, new_terms, bounds)
             else:
                 counts, counted, kept, rounds = recompute_on_spark(
@@ -75,13 +89,25 @@ def set_rules(
                 )
         with clock.stage("commit"):
             extra = {**store.info.extra, "not_acted_on": ignored}
-            spent = {"algorithm": "recompute", "seconds": round(clock.seconds, 3)}
+            spent = {"algorithm": name, "seconds": round(clock.seconds, 3)}
             change = asdict(counted) | spent
             text = write_rules(rules)
             metadata = CommitMetadata(rules.name, text, counts, extra, "rules", change)
             maintainer.adopt(txn.commit(metadata, kept))
-    done = _outcome(maintainer, clock, read, counted, "recompute", "the rules are others")
-    return replace(done, rounds=rounds)
+    outcome = _outcome(maintainer, clock, read, counted, name, why)
+    return replace(outcome, rounds=rounds)
+
+
+def _follow(
+    maintainer: Maintainer, program: Program, new_terms: dict[int, Term], limits: Limits
+) -> tuple[Result | None, str, str]:
+    """Count what other rules change; without a result, the store has to be closed again."""
+    terms = {**new_terms, **program.names}
+    context = Context(maintainer.program, maintainer.state, _nothing(), terms, limits)
+    try:
+        return follow_rules(context, program), "counting", "no rule joins, before or after"
+    except NotIncrementalError as reason:
+        return None, "recompute", str(reason)
 
 
 def _nothing() -> Effect:

@@ -51,6 +51,17 @@ def stored_schema(program: Program, state: State, texts: Texts) -> Schema:
     return _close(program, given, about_terms, _feed(read, nothing), texts)
 
 
+def asserted_schema(program: Program, state: State, texts: Texts) -> Schema:
+    """Close the schema that a program finds among the asserted triples of a snapshot.
+
+    The program has no rules about terms: which terms there are is not asked.
+    """
+    given = as_facts(state.asserted(p=program.schema_predicates))
+    given |= as_facts(state.asserted(p={TYPE}, o=program.schema_classes))
+    nothing = Delta(no_triples(), no_triples())
+    return _close(program, given, frozenset(), _feed(state.asserted, nothing), texts)
+
+
 def changed_schema(
     program: Program,
     schema: Schema,
