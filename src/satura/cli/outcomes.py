@@ -65,6 +65,7 @@ def as_data(outcome: Outcome) -> Mapping[str, Any]:
         "why": outcome.why,
         "rejected": outcome.rejected,
         "estimate": outcome.estimate,
+        "looked_up": outcome.looked_up,
         "rows_read": outcome.rows_read,
         "files_read": outcome.files_read,
         "rounds": outcome.rounds,

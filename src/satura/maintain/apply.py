@@ -292,6 +292,7 @@ class Maintainer:
             why=choice.why,
             counts=counted,
             estimate=choice.estimate,
+            looked_up=choice.looked_up,
             rows_read=self.cache.rows_read - read[0],
             files_read=self.cache.files_read - read[1],
             rounds=rounds,

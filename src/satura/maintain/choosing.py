@@ -41,6 +41,11 @@ class Choice:
     why: str
     estimate: int
 
+    @property
+    def looked_up(self) -> int:
+        """How many rows were looked at, as far as it was not Spark that did."""
+        return self.estimate if self.result is None else len(self.result.before)
+
 
 def choose(context: Context, algorithm: Algorithm, small_store: int) -> Choice:
     """Run the algorithm that is asked for, or the best one.

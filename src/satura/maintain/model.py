@@ -83,6 +83,7 @@ class Outcome:
     why: str
     counts: Counted
     estimate: int
+    looked_up: int
     rows_read: int
     files_read: int
     rounds: int

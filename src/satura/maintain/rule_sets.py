@@ -176,6 +176,7 @@ def _outcome(
         why=why,
         counts=counted,
         estimate=0,
+        looked_up=0,
         rows_read=cache.rows_read - read[0] if changed else 0,
         files_read=cache.files_read - read[1] if changed else 0,
         rounds=0,
