@@ -71,9 +71,10 @@ class Counted:
 class Outcome:
     """What an update did: to which version it led, what changed, and what that took.
 
-    `estimate` is how many rows were expected to be read, `rows_read` how many were; `why` says why
-    this algorithm was chosen; `rejected` are statements left out as malformed. Asserted counts are
-    of (s, p, o, g), the others of triples.
+    `why` says why this algorithm was chosen, `estimate` how many rows it was expected to look up
+    and `looked_up` how many it did; `rows_read` is what had to be read from files for that.
+    `rejected` are statements left out as malformed. Asserted counts are of (s, p, o, g), the others
+    of triples.
     """
 
     store: str
