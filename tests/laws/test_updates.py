@@ -177,6 +177,11 @@ CYCLES: dict[str, tuple[str, list[Triple], list[Triple]]] = {
         [(P, RDF_TYPE, TRANSITIVE), (X, P, Y), (Z, P, A), (Y, OWL_SAME_AS, Z)],
         [(Y, OWL_SAME_AS, Z)],
     ),
+    "subclasses are instances": (
+        "rdfs-full",
+        [(SUBCLASS, SUBPROPERTY, RDF_TYPE), (X, RDF_TYPE, C)],
+        [(SUBCLASS, SUBPROPERTY, RDF_TYPE)],
+    ),
     "a schema that instances entail": (
         "rdfs",
         [(Q, SUBPROPERTY, SUBCLASS), (A, Q, B), (X, RDF_TYPE, A)],

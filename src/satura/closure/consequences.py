@@ -205,23 +205,37 @@ class _Builder:
     def _add_rows(self, rows: _Rows, p: int) -> None:
         """Expand every case of one predicate, and check that no two cases make a third."""
         forms, needs = self.expand((S, p, O))
-        rows.predicate[p] = _without(forms, _rename(rows.any, P, p))
+        rows.predicate[p] = _without(forms, self._said(rows.any, P, p))
         both: set[tuple[int, int]] = set()
         for o in needs.get(O, ()):
             found, further = self.expand((S, p, o))
-            rows.object[p, o] = _without(found, _rename(forms, O, o))
+            rows.object[p, o] = _without(found, self._said(forms, O, o))
             both |= {(s, o) for s in further.get(S, ())}
         for s in needs.get(S, ()):
             found, further = self.expand((s, p, O))
-            rows.subject[p, s] = _without(found, _rename(forms, S, s))
+            rows.subject[p, s] = _without(found, self._said(forms, S, s))
             both |= {(s, o) for o in further.get(O, ())}
         if self.rules.loop:
             found, further = self.expand((S, p, S))
-            rows.loop[p] = _without(found, _rename(forms, O, S))
+            rows.loop[p] = _without(found, self._said(forms, O, S))
             both |= {(s, s) for s in further.get(S, ())}
         for s, o in both:
             if not self.expand((s, p, o))[0].keys() <= rows.of(s, p, o):
                 raise NotLinearError(f"subject and object of {p} matter at once")
+
+    def _said(self, forms: Iterable[Form], symbol: str, value: Slot) -> set[Form]:
+        """Return what more general rows say of a case.
+
+        A form that is schema only in this case (`?x a ?c`, and the class is `rdfs:Datatype`) is not
+        said by them: it has to feed the schema.
+        """
+        is_schema = self.program.is_schema
+        return {
+            said
+            for form in forms
+            for said in _rename([form], symbol, value)
+            if is_schema(said) is is_schema(form)
+        }
 
     def expand(self, start: Form) -> tuple[Found, dict[str, set[int]]]:
         """Return all forms that follow from `start`, and by which values to tell cases apart.
