@@ -13,8 +13,10 @@ from pathlib import Path
 from random import Random
 
 from satura.closure.equality import Equality
+from satura.closure.literals import said_of_others
 from satura.closure.local import close_locally
 from satura.closure.program import SAME_AS, Fact
+from satura.closure.texts import Texts
 from satura.maintain.apply import Change, Maintainer
 from satura.maintain.counts import expanded
 from satura.maintain.create import create_store
@@ -170,7 +172,10 @@ def rows_from_scratch(
     here = {equality.rewrite(fact) for fact in given}
     same_as = equality.find(SAME_AS)
     equal = {(x, same_as, x) for x in equality.members}
-    roots = done.closed.roots | equal
+    lookup = Texts(lambda ids: {x: texts[x] for x in ids})
+    lookup.equality = equality
+    said = {equality.rewrite(f) for f in said_of_others(done.closed, equality, lookup)}
+    roots = done.closed.roots | equal | said
     support = Counter(dict.fromkeys(roots, 1))
     for root in (*here, *roots):
         support.update(table.of(root))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import permutations
 
+from satura.closure.equality import Equality
 from satura.closure.program import Fact, LiteralRule, Pattern
 from satura.closure.saturate import Closed
 from satura.closure.schema import Binding, fill, ground, solutions
@@ -31,6 +32,24 @@ def literal_facts(closed: Closed, literals: Mapping[int, Term], texts: Texts) ->
             for binding in solutions(rule.rule, closed.schema, texts):
                 for found in solve_literals(rule, binding, literals, texts):
                     yield from (ground(head, found) for head in rule.rule.head)
+
+
+def said_of_others(closed: Closed, equality: Equality, texts: Texts) -> frozenset[Fact]:
+    """Return what rules about literals say of those that are the same as something else.
+
+    Of a literal nothing can be said in RDF; of what it is the same as, it can.
+    """
+    mixed = {
+        term
+        for members in equality.members.values()
+        if any(member >= 0 for member in members)
+        for term in members
+        if term < 0
+    }
+    if not mixed or not closed.program.literal_rules:
+        return frozenset()
+    known = texts.of(mixed)
+    return frozenset(literal_facts(closed, {term: known[term] for term in mixed}, texts))
 
 
 def wanted_bindings(

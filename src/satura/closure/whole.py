@@ -17,6 +17,7 @@ from satura.closure.backend import MEMORY_FACTS, SparkBackend
 from satura.closure.derive import Roots, derive
 from satura.closure.dictionary import Dictionary
 from satura.closure.equality import Equality
+from satura.closure.literals import said_of_others
 from satura.closure.program import (
     ASSERTED_ORIGIN,
     PLACES,
@@ -138,6 +139,7 @@ def close(
     )
     about_terms = frozenset(dictionary.term_facts(program))
     done = saturate(program, backend, about_terms, dictionary.texts)
+    backend.extra |= said_of_others(done.closed, done.equality, dictionary.texts)
     blank = _blank_predicates(done.closed, done.equality, backend, program.names)
     return Saturated(
         spark,

@@ -16,6 +16,7 @@ import numpy as np
 
 from satura.closure.dictionary import satisfying
 from satura.closure.equality import Equality
+from satura.closure.literals import said_of_others
 from satura.closure.local import LocalClosure, apply_term_rule, close_locally
 from satura.closure.program import SAME_AS, Fact, Program
 from satura.closure.saturate import Closed, Limits
@@ -102,7 +103,11 @@ def close_anew(
     facts = [(s, p, o) for s, p, o in asserted.tolist()]
     done = close_locally(program, facts, about_terms, {**texts, **program.names}, limits)
     concluded = as_triples(done.joins)
-    rows = rows_of(asserted, done.closed, done.equality, concluded, is_blank)
+    every = {**texts, **program.names}
+    lookup = Texts(lambda ids: {x: every[x] for x in ids})
+    lookup.equality = done.equality
+    said = as_triples(said_of_others(done.closed, done.equality, lookup))
+    rows = rows_of(asserted, done.closed, done.equality, concluded, is_blank, said)
     return Anew(rows, done, about_terms)
 
 
@@ -112,14 +117,19 @@ def rows_of(
     equality: Equality,
     concluded: Triples,
     is_blank: Callable[[Collection[int]], Collection[int]],
+    said: Triples,
 ) -> Rows:
-    """Return the derived rows, from asserted triples and what joins conclude of representatives."""
+    """Return the derived rows, from asserted triples and what joins conclude of representatives.
+
+    `said` is what rules about literals say of those that are the same as something else.
+    """
     table = closed.consequences.derives
     here = distinct(rewritten(asserted, equality))
     replaced = here[~is_among(here, asserted)]
     same_as = equality.find(SAME_AS)
     equal = as_triples((term, same_as, term) for term in equality.members)
-    roots = distinct(np.concatenate([as_triples(closed.roots), equal]))
+    said = rewritten(said, equality)
+    roots = distinct(np.concatenate([as_triples(closed.roots), equal, said]))
     concluded = distinct(rewritten(concluded, equality))
     concluded = concluded[~is_among(concluded, equal)]
     facts, support = sum_up([(conclude(here, table), 1), (conclude(roots, table), 1), (roots, 1)])
