@@ -22,6 +22,7 @@ from satura.closure.memory import Joins, fits
 from satura.closure.program import SAME_AS, TYPE, Fact, Pattern, Slot
 from satura.closure.schema import Binding, bind, fill, ground
 from satura.closure.shapes import Shape
+from satura.closure.specialize import O, P, S
 from satura.closure.texts import Texts
 from satura.maintain.lazy import LazyFacts, TooMuchError
 from satura.store.rows import as_triples
@@ -170,6 +171,23 @@ def _keys(shape: Shape, p: Slot, o: Slot) -> list[Signature]:
     return keys
 
 
+def _by_conclusion(table: Table) -> dict[Signature, list[tuple[Pattern, Pattern]]]:
+    """Return the rows of a table by what they conclude: the form, and the pattern it is of."""
+    rows: list[tuple[Pattern, Pattern]] = [(form, (S, P, O)) for form in table.any]
+    rows += [(form, (S, p, O)) for p, forms in table.predicate.items() for form in forms]
+    rows += [(form, (S, p, o)) for (p, o), forms in table.object.items() for form in forms]
+    rows += [(form, (s, p, O)) for (p, s), forms in table.subject.items() for form in forms]
+    found: dict[Signature, list[tuple[Pattern, Pattern]]] = {}
+    for form, body in rows:
+        found.setdefault(_key_of(form), []).append((form, body))
+    for p, forms in table.loop.items():
+        for form in forms:
+            # Subject and object are one, whatever the form calls it.
+            a, b, c = (S if slot == O else slot for slot in form)
+            found.setdefault(_key_of((a, b, c)), []).append(((a, b, c), (S, p, S)))
+    return found
+
+
 def settle(facts: LazyFacts, ask: Callable[[], set[Fact]]) -> set[Fact]:
     """Ask again until everything that the answer depends on is here."""
     while True:
@@ -243,6 +261,7 @@ class Run:
         """Find what still follows, and what follows from all that is new."""
         rows = self.touched
         again = self.firing.derivable(doubtful, self.facts)
+        again |= self._follows(doubtful - again)
         for fact in again:
             rows.after[fact].joined = True
         came = {f for f, row in rows.after.items() if row.holds and not self._was(f)}
@@ -264,6 +283,26 @@ class Run:
                     wave.add(fact)
                 if row.support == 0:
                     row.joined = True
+
+    def _follows(self, wanted: Collection[Fact]) -> set[Fact]:
+        """Return those facts that follow from one that is there, by rules that do not join."""
+        if not wanted or not self.table:
+            return set()
+        rows = _by_conclusion(self.table)
+
+        def find() -> set[Fact]:
+            return {
+                fact
+                for fact in wanted
+                if any(
+                    fits(form, fact)
+                    and any(True for _ in self.facts.match(fill(body, bind(form, fact, {}))))
+                    for key in _keys_of(fact)
+                    for form, body in rows.get(key, ())
+                )
+            }
+
+        return settle(self.facts, find)
 
     def _was(self, fact: Fact) -> bool:
         """Say whether a fact was there all along, or is known to be there already."""
