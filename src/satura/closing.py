@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closure.program import Program
+from satura.closure.program import PLACES, Program
 from satura.closure.representatives import members
 from satura.closure.saturate import Progress
 from satura.closure.violations import find_violations
@@ -88,13 +88,21 @@ def _equal(saturated: Saturated, terms: DataFrame) -> DataFrame:
 
 
 def count_closure(txn: Transaction, given: DataFrame, triples: int) -> int:
-    """Return how many triples are asserted or derived; `given` are the distinct asserted ones.
+    """Return how many triples `closure_of` has; `triples` says how many are given."""
+    if count_rows(txn.facts_dir("equal")):
+        return int(closure_of(txn, given).count())
+    rows = txn.read_facts(given.sparkSession, "derived")
+    return triples + int(rows.where("not asserted").count())
 
-    What is stored is said of representatives; what is counted is what a reader gets.
+
+def closure_of(txn: Transaction, given: DataFrame) -> DataFrame:
+    """Return what is asserted or derived, once each; `given` are the distinct asserted triples.
+
+    What is stored is said of representatives; what is returned is what a reader gets.
     """
     spark = given.sparkSession
     rows = txn.read_facts(spark, "derived")
     if not count_rows(txn.facts_dir("equal")):
-        return triples + int(rows.where("not asserted").count())
+        return given.unionByName(rows.where("not asserted").select(*PLACES))
     classes = txn.read_facts(spark, "equal")
-    return int(expand(about_representatives(given, rows, classes), classes).count())
+    return expand(about_representatives(given, rows, classes), classes)

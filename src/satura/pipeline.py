@@ -30,7 +30,7 @@ from satura.clustering import hashed_clustering, plan_clustering, shuffle_keys
 from satura.coverage import not_acted_on
 from satura.errors import DataError
 from satura.failures import translated
-from satura.io.inputs import Input, find_inputs
+from satura.io.inputs import Input, find_inputs, text_size
 from satura.io.lines import check_files, check_terms
 from satura.io.reading import Reading, open_reading
 from satura.io.sample import sample_predicates
@@ -54,8 +54,6 @@ OnError = Literal["fail", "skip"]
 
 BYTES_PER_FILE: Final = 128 << 20
 """Input text that makes one file of triples."""
-COMPRESSION: Final = 8
-"""How much larger compressed text is than its file, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +128,6 @@ def materialize_store(
         rounds=saturated.rounds, fired=fired, derivations=derivations, not_acted_on=ignored,
         stages=tuple(stages.done),
     )  # fmt: skip
-
-
-def text_size(inputs: Sequence[Input]) -> int:
-    """Return how many bytes of text the inputs hold, about."""
-    return sum(one.size * (COMPRESSION if one.compression else 1) for one in inputs)
 
 
 def _read(

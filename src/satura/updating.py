@@ -14,18 +14,15 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
 from pyspark.sql import DataFrame
 
 from satura.closure.saturate import Limits
-from satura.coverage import countable, find_ignored, ranked
 from satura.errors import ConfigError, LimitError, ParseError, SaturaError
 from satura.failures import translated
 from satura.io.documents import OnError
@@ -35,10 +32,8 @@ from satura.io.slow import Fault, Quad
 from satura.io.small import is_small, read_small
 from satura.jobs import described
 from satura.maintain.apply import Change, Maintainer
-from satura.maintain.arrays import is_among
 from satura.maintain.model import Algorithm, Outcome
 from satura.maintain.reading import Encoder
-from satura.store.state import distinct
 from satura.terms.ids import term_id
 from satura.terms.ntriples import Term, is_literal, read_term
 
@@ -76,7 +71,7 @@ def update(
     """Apply what was given as one change."""
     added, removed = added or Given(), removed or Given()
     change = change_of(added.quads, removed.quads)
-    outcome = apply_change(maintainer, change, algorithm, limits)
+    outcome = maintainer.apply(change, algorithm=algorithm, limits=limits)
     reading = added.seconds + removed.seconds
     return replace(
         outcome,
@@ -84,28 +79,6 @@ def update(
         seconds=outcome.seconds + reading,
         stages={"read": reading, **outcome.stages},
     )
-
-
-def apply_change(
-    maintainer: Maintainer, change: Change, algorithm: Algorithm, limits: Limits | None
-) -> Outcome:
-    """Apply a change, and keep count of what in the store no rule acts on."""
-    extra = {}
-    if not countable().isdisjoint(change.terms):
-        extra = {"not_acted_on": _not_acted_on(maintainer, change)}
-    return maintainer.apply(change, algorithm=algorithm, limits=limits, extra=extra)
-
-
-def _not_acted_on(maintainer: Maintainer, change: Change) -> dict[str, int]:
-    """Return what no rule acts on after a change, from what it was before."""
-    ignored, state = find_ignored(maintainer.rule_set), maintainer.state
-    counts = Counter(maintainer.store.info.extra.get("not_acted_on", {}))
-    triples = distinct(np.concatenate([change.added, change.removed])[:, :3])
-    which, graphs = state.graphs(triples)
-    present = np.column_stack([triples[which], graphs])
-    counts.update(ignored.count(change.added[~is_among(change.added, present)]))
-    counts.subtract(ignored.count(change.removed[is_among(change.removed, present)]))
-    return ranked(counts)
 
 
 def change_of(added: Iterable[Quad], removed: Iterable[Quad]) -> Change:
@@ -127,7 +100,8 @@ def remove_graph(
     state = maintainer.state
     quads = state.asserted_quads(g={term_id(graph_name(name))})
     terms = state.terms({int(x) for x in set(quads.ravel().tolist())})
-    return apply_change(maintainer, Change(quads[:0], quads, terms), algorithm, limits)
+    change = Change(quads[:0], quads, terms)
+    return maintainer.apply(change, algorithm=algorithm, limits=limits)
 
 
 def apply_patch(
@@ -155,7 +129,7 @@ def apply_patch(
             line = transaction.line
             _tell(transaction.faults, len(transaction.faults))
             change = change_of(*net(transaction))
-            outcome = apply_change(maintainer, change, algorithm, limits)
+            outcome = maintainer.apply(change, algorithm=algorithm, limits=limits)
         except SaturaError as error:
             _locate(error, str(source), line, done, maintainer.store.version)
             raise

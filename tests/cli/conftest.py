@@ -13,41 +13,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from satura.cli import (
-    add,
-    apply,
-    changes,
-    check,
-    compact,
-    console,
-    export,
-    generate,
-    main,
-    materialize,
-    remove,
-    rules,
-    verify,
-    why,
-)
+from satura.cli import console, main
 from satura.reference import close
 from satura.rules.reader import load_rules
 from satura.terms.blanks import unscoped
 from satura.terms.ntriples import Triple
-
-VERBS_WITH_SPARK = (
-    add,
-    apply,
-    changes,
-    check,
-    compact,
-    export,
-    generate,
-    materialize,
-    remove,
-    rules,
-    verify,
-    why,
-)
+from tests.verbs import VERBS
 
 SCHEMA = """
 @prefix : <http://e/> .
@@ -109,7 +80,7 @@ def command_line(start: Start) -> Cli:
     def run(*arguments: object, stdin: bytes = b"") -> Result:
         out, err = io.StringIO(), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            for module in VERBS_WITH_SPARK:
+            for module in VERBS:
                 patch.setattr(module, "start_session", start)
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
             patch.setattr(console.out, "file", out)

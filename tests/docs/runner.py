@@ -22,40 +22,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import satura
-from satura.cli import (
-    add,
-    apply,
-    changes,
-    check,
-    compact,
-    console,
-    export,
-    generate,
-    materialize,
-    remove,
-    rules,
-    verify,
-    why,
-)
+from satura.cli import console
 from satura.cli.main import main
+from tests.verbs import VERBS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-VERBS: Final = (
-    add,
-    apply,
-    changes,
-    check,
-    compact,
-    export,
-    generate,
-    materialize,
-    remove,
-    rules,
-    verify,
-    why,
-)
 # Patterns of what differs from run to run, and what stands for it in a comparison.
 VARYING: Final = (
     (r"[─━│┃┏┓┗┛┡┩├┤┌┐└┘┬┴┼╇]+", " "),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -18,10 +19,10 @@ from satura.closure.local import close_locally
 from satura.closure.program import SAME_AS, Fact
 from satura.closure.texts import Texts
 from satura.maintain.apply import Change, Maintainer
-from satura.maintain.counts import expanded
 from satura.maintain.create import create_store
 from satura.maintain.model import Algorithm, Outcome
 from satura.maintain.reading import Encoder
+from satura.maintain.schemas import as_facts
 from satura.maintain.violated import stored_violations
 from satura.reference import close, is_rdf, violations
 from satura.rules.model import RuleSet
@@ -143,17 +144,20 @@ def assert_same(expected: set[Triple], found: set[Triple], what: str) -> None:
 
 def closure_of(state: State) -> set[Triple]:
     """Read the closure of a snapshot on the driver, all members of classes included."""
-    facts = {(s, p, o) for s, p, o in state.asserted().tolist()}
-    facts |= {(s, p, o) for s, p, o in state.derived_triples().tolist()}
-    if state.store.info.counts.equal:
-        equality = Equality()
-        for member, representative in state.equal().items():
-            equality.members.setdefault(representative, []).append(member)
-            if member != representative:
-                equality.representative[member] = representative
-        facts = expanded(facts, equality, state.equal_iris())
+    rows = as_facts(state.asserted()) | as_facts(state.derived_triples())
+    facts = expanded(rows, Equality.of(state.equal()), state.equal_iris())
     texts = state.terms({x for fact in facts for x in fact})
     return {(texts[s], texts[p], texts[o]) for s, p, o in facts}
+
+
+def expanded(facts: Iterable[Fact], equality: Equality, iris: Collection[int]) -> set[Fact]:
+    """Spell out classes one triple at a time: no literal as subject, only IRIs as predicates."""
+    found: set[Fact] = set()
+    for fact in facts:
+        s, p, o = (equality.class_of(term) for term in fact)
+        subjects = [x for x in s if x >= 0]
+        found.update(product(subjects, p if len(p) == 1 else [x for x in p if x in iris], o))
+    return found
 
 
 def rows_from_scratch(

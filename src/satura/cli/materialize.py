@@ -136,8 +136,7 @@ def _check_early(inputs: list[str], format: str | None, store: str | None, overw
 
     Return how many bytes of text there are to read, about.
     """
-    from satura.io.inputs import find_inputs  # noqa: PLC0415
-    from satura.pipeline import text_size  # noqa: PLC0415
+    from satura.io.inputs import find_inputs, text_size  # noqa: PLC0415
     from satura.store import begin  # noqa: PLC0415
 
     # What can be read only once is left alone.

@@ -61,15 +61,6 @@ class Table(NamedTuple):
             for forms in rows.values():
                 yield from forms
 
-    def without_predicates(self, predicates: Collection[int]) -> Table:
-        """Leave out the forms whose predicate is one of these."""
-        if not predicates:
-            return self
-
-        return self.map_forms(
-            lambda forms: tuple(form for form in forms if form[1] not in predicates)
-        )
-
     def map_forms(self, change: Callable[[Forms], Forms]) -> Table:
         """Change the forms of every row; rows left without any are dropped."""
 

@@ -10,7 +10,7 @@ Invariant: `representative` maps every member but the representative itself, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from satura.closure.program import TYPE, Fact, ground
@@ -74,6 +74,16 @@ class Equality:
         self.representative: dict[int, int] = {}
         self.members: dict[int, list[int]] = {}
         self._constants = frozenset(constants)
+
+    @classmethod
+    def of(cls, chosen: Mapping[int, int], constants: Iterable[int] = ()) -> Equality:
+        """Return the classes of terms, each given with its representative."""
+        found = cls(constants)
+        for term, representative in chosen.items():
+            found.members.setdefault(representative, []).append(term)
+            if term != representative:
+                found.representative[term] = representative
+        return found
 
     def __bool__(self) -> bool:
         return bool(self.members)

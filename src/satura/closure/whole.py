@@ -58,14 +58,9 @@ class Saturated:
     about_terms: frozenset[Fact]
     """What rules about terms conclude."""
 
-    @property
-    def schema(self) -> list[Fact]:
-        """The triples of the closed schema that are RDF."""
-        return [f for f in self.closed.schema if f[0] >= 0 and f[1] not in self.blank]
-
     def schema_table(self) -> pa.Table:
         """Return the triples of the closed schema, with where each is from."""
-        return schema_table(self.schema, self.closed, self.about_terms)
+        return schema_table(self.closed, self.about_terms, self.blank)
 
     def roots(self) -> list[Fact]:
         """Return the facts of `SparkBackend.also_given`, without those of blank predicates."""
@@ -154,11 +149,15 @@ def close(
     )
 
 
-def schema_table(schema: Iterable[Fact], closed: Closed, about_terms: Collection[Fact]) -> pa.Table:
-    """Return triples of a closed schema, with where each is from: see `layout.KIND_COLUMNS`."""
+def schema_table(closed: Closed, about_terms: Collection[Fact], blank: Collection[int]) -> pa.Table:
+    """Return the triples of a closed schema that are RDF, with where each is from.
+
+    `blank` are predicates that are blank nodes. The columns are those of `layout.KIND_COLUMNS`.
+    """
     rows = [
         (*fact, ASSERTED_ORIGIN * (fact not in closed.roots) + TERM_ORIGIN * (fact in about_terms))
-        for fact in schema
+        for fact in closed.schema
+        if fact[0] >= 0 and fact[1] >= 0 and fact[1] not in blank
     ]
     columns = list(zip(*rows, strict=True)) or [()] * 4
     types = (pa.int64(), pa.int64(), pa.int64(), pa.int32())

@@ -14,7 +14,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -43,6 +43,8 @@ LINE_FORMATS: Final = frozenset({Format.NT, Format.NQ})
 TABLE_FORMATS: Final = frozenset({Format.PARQUET, Format.DELTA})
 GRAPH_FORMATS: Final = TABLE_FORMATS | {Format.NQ, Format.TRIG, Format.JSONLD}
 COMPRESSIONS: Final = {".gz": "gz", ".bz2": "bz2", ".zst": "zst"}
+COMPRESSION: Final = 8
+"""How much larger compressed text is than its file, about."""
 EXTENSIONS: Final = {
     ".nt": Format.NT,
     ".nq": Format.NQ,
@@ -262,6 +264,11 @@ def _file(path: Path, typed: str, given: Format | None, head: bytes | None) -> I
             )
     size = path.stat().st_size
     return Input(file_uri(path), given or kind or Format.NQ, compression, size, typed)
+
+
+def text_size(inputs: Iterable[Input]) -> int:
+    """Return how many bytes of text the inputs hold, about."""
+    return sum(one.size * (COMPRESSION if one.compression else 1) for one in inputs)
 
 
 def _by_extension(name: str) -> tuple[Format | None, str | None]:

@@ -33,7 +33,6 @@ from satura.terms.blanks import (
     document_scope,
     scope_column,
     scoped_column,
-    spark_uri,
     unscoped,
 )
 from satura.terms.ntriples import canonical
@@ -241,8 +240,3 @@ def is_canonical(term: bytes) -> bool:
         return [canonical(node) for node in nodes] == [text]
     except (SyntaxError, UnsupportedError, MemoryError):
         return False
-
-
-def order_of(inputs: Sequence[Input]) -> dict[str, int]:
-    """Return the rank of each input by the name that Spark gives it."""
-    return {spark_uri(source.uri): rank for rank, source in enumerate(inputs)}

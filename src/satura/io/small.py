@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from satura.io.documents import DAMAGE, OnError, open_stream, read_document
 from satura.io.faults import SHOWN, Faults, parse_error
-from satura.io.inputs import LINE_FORMATS, TABLE_FORMATS, Format, Input
+from satura.io.inputs import LINE_FORMATS, TABLE_FORMATS, Format, Input, text_size
 from satura.io.slow import ARROW_SCHEMA, Fault, Quad, Rows, parse_lines
 from satura.terms.blanks import document_scope, spark_uri
 from satura.terms.patterns import sieve
@@ -37,8 +37,7 @@ class SmallReading:
 
 def is_small(inputs: Sequence[Input], limit: int = MAX_BYTES) -> bool:
     """Say whether inputs are to be read on the driver."""
-    sizes = (one.size * (8 if one.compression else 1) for one in inputs)
-    return all(one.format not in TABLE_FORMATS for one in inputs) and sum(sizes) <= limit
+    return all(one.format not in TABLE_FORMATS for one in inputs) and text_size(inputs) <= limit
 
 
 def read_small(inputs: Sequence[Input], on_error: OnError) -> SmallReading:

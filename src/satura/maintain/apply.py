@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 from satura.closure.compiling import compile_rules
 from satura.closure.program import Program
 from satura.closure.saturate import Limits
 from satura.closure.whole import schema_table
+from satura.coverage import countable, find_ignored, ranked
 from satura.errors import ConfigError
 from satura.maintain.arrays import is_among
 from satura.maintain.choosing import Choice, choose
@@ -36,7 +37,7 @@ from satura.maintain.violated import violations_table
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
 from satura.store import CommitMetadata, Counts, Store, Upkeep, after_commit
-from satura.store.layout import VIOLATIONS, Kind
+from satura.store.layout import Kind, without_violations
 from satura.store.metadata import Operation
 from satura.store.rows import NO_GRAPH, Ints, RowCache
 from satura.store.state import State, distinct, first_rows
@@ -122,7 +123,6 @@ class Maintainer:
         *,
         algorithm: Algorithm = "auto",
         limits: Limits | None = None,
-        extra: Mapping[str, Any] | None = None,
     ) -> Outcome:
         """Apply a change in one commit. If it changes nothing, there is none."""
         clock = Clock()
@@ -131,7 +131,7 @@ class Maintainer:
             effect = self._effect(change)
         if not len(effect.added) and not len(effect.removed):
             nothing = Choice(None, "none", "nothing changes", 0)
-            return self._outcome(clock, read, Counted(), nothing, changed=False)
+            return self.outcome(clock, read, Counted(), nothing, changed=False)
         with begin_update(self.store) as txn:
             with clock.stage("look up"):
                 new_terms = self._new_terms(effect, change.terms)
@@ -151,9 +151,9 @@ class Maintainer:
             if done is not None:
                 rounds = done.rounds
                 with clock.stage("write"):
-                    counts, counted, kept = self.write(txn, effect, new_terms, done)
+                    counts, counted, kept = self.write(txn, context, new_terms, done)
             with clock.stage("commit"):
-                metadata = self._metadata(counts, counted, choice, clock, extra)
+                metadata = self._metadata(counts, counted, choice, clock, context)
                 store = txn.commit(metadata, kept)
         version = store.version
         if self.upkeep is not None:
@@ -162,7 +162,7 @@ class Maintainer:
         self.adopt(store)
         if done is not None and choice.name != "recompute":
             self._schema = (store.version, done.schema)
-        outcome = self._outcome(clock, read, counted, choice, rounds=rounds)
+        outcome = self.outcome(clock, read, counted, choice, rounds=rounds)
         return replace(outcome, version=version)
 
     def _recompute(
@@ -209,9 +209,10 @@ class Maintainer:
         return {key: terms[key] for key in ids - known.keys()}
 
     def write(
-        self, txn: Transaction, effect: Effect, new_terms: Mapping[int, Term], done: Result
+        self, txn: Transaction, context: Context, new_terms: Mapping[int, Term], done: Result
     ) -> tuple[Counts, Counted, Kept]:
         """Write what changes; return the counts after it, what came and went, and what stays."""
+        effect = context.effect
         before, after = done.before, done.after
         stood, stands = before.stands, after.stands
         differs = (stood != stands) | (
@@ -228,7 +229,9 @@ class Maintainer:
         old, beside = self.store.info.counts, dict(self.store.info.beside)
         counts, replaced = old, list[Kind]()
         if done.schema_changed:
-            table = self._schema_rows(done, new_terms)
+            closed = done.schema.closed
+            blank = context.blank({p for _, p, _ in closed.schema if p >= 0})
+            table = schema_table(closed, done.schema.about_terms, set(blank))
             txn.put_facts("schema", table)
             counts = replace(counts, schema=table.num_rows)
             replaced.append("schema")
@@ -240,7 +243,7 @@ class Maintainer:
         if done.violations is not None:
             txn.put_violations(violations_table(done.violations))
             counts = replace(counts, violations=len(done.violations))
-            beside = {n: x for n, x in beside.items() if not n.startswith(f"{VIOLATIONS}/")}
+            beside = without_violations(beside)
         counted = count_changes(self.state, effect, done)
         counts = replace(
             counts,
@@ -252,29 +255,25 @@ class Maintainer:
         files = [x for x in self.store.facts_snapshot.files if x.kind in replaced]
         return counts, counted, Kept(files, (), beside)
 
-    def _schema_rows(self, done: Result, new_terms: Mapping[int, Term]) -> pa.Table:
-        closed = done.schema.closed
-        unknown = {p for _, p, _ in closed.schema if p >= 0} - self.program.names.keys()
-        texts = {x: new_terms[x] for x in unknown if x in new_terms}
-        texts |= self.state.terms(unknown - texts.keys())
-        blank = {x for x, text in texts.items() if text.startswith("_:")}
-        rdf = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
-        return schema_table(rdf, closed, done.schema.about_terms)
-
     def _metadata(
-        self,
-        counts: Counts,
-        counted: Counted,
-        choice: Choice,
-        clock: Clock,
-        extra: Mapping[str, Any] | None,
+        self, counts: Counts, counted: Counted, choice: Choice, clock: Clock, context: Context
     ) -> CommitMetadata:
         info, operation = self.store.info, _operation(counted)
         change = asdict(counted) | {"algorithm": choice.name, "seconds": round(clock.seconds, 3)}
-        every = {**info.extra, **(extra or {})}
-        return CommitMetadata(info.rule_set, info.rules, counts, every, operation, change)
+        extra = {**info.extra, **self._not_acted_on(context)}
+        return CommitMetadata(info.rule_set, info.rules, counts, extra, operation, change)
 
-    def _outcome(
+    def _not_acted_on(self, context: Context) -> dict[str, dict[str, int]]:
+        """Return what no rule acts on after a change, if the change has anything to do with it."""
+        if countable().isdisjoint(context.terms):
+            return {}
+        ignored = find_ignored(self.rule_set)
+        counts = Counter(self.store.info.extra.get("not_acted_on", {}))
+        counts.update(ignored.count(context.effect.added))
+        counts.subtract(ignored.count(context.effect.removed))
+        return {"not_acted_on": ranked(counts)}
+
+    def outcome(
         self,
         clock: Clock,
         read: tuple[int, int],
@@ -284,6 +283,7 @@ class Maintainer:
         changed: bool = True,
         rounds: int = 0,
     ) -> Outcome:
+        """Return what an update did; `read` is what had been read before it."""
         return Outcome(
             store=str(self.store.path),
             version=self.store.version,

@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from satura.closure.equality import Equality
+from satura.closure.program import PLACES
 from satura.errors import CorruptStoreError
 from satura.maintain.arrays import is_among
+from satura.maintain.equal import expanded
 from satura.parquet import read_files
 from satura.store import Store
 from satura.store.delta import DataFile
-from satura.store.layout import TRIPLE, ddl, names
-from satura.store.rows import Ints, Mask, RowCache, Triples, no_triples
+from satura.store.layout import TRIPLE, ddl
+from satura.store.rows import Mask, RowCache, Triples, no_triples
 from satura.store.state import State, distinct
 
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ FEW: Final = 200_000
 """Rows of differing files up to which they are looked up on the driver, however large the store."""
 SMALL: Final = 2_000_000
 """Rows of two snapshots up to which everything is done on the driver."""
-PLACES: Final = tuple(names(TRIPLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,35 +162,5 @@ def _is_in_closure(state: State, keys: Triples) -> Mask:
 
 def _expanded_closure(state: State) -> Triples:
     """Return the distinct triples of a snapshot, about all terms that are the same."""
-    asserted, (derived, rows) = state.asserted(), state.derived_rows()
-    equal = state.equal()
-    others = np.array([term for term, chosen in equal.items() if term != chosen], np.int64)
-    given = asserted[~np.isin(asserted, others).any(axis=1)]
-    triples = distinct(np.concatenate([given, derived[~rows.asserted]]))
-    if not equal:
-        return triples
-    members = np.array(list(equal), np.int64)
-    chosen = np.array(list(equal.values()), np.int64)
-    texts = state.terms(equal)
-    iri = np.array([texts[x].startswith("<") for x in equal], np.bool_)
-    # What would not be RDF is left out: a literal as subject, a predicate that is not an IRI.
-    valid = (members >= 0, iri, np.ones(len(members), np.bool_))
-    for place in range(3):
-        triples = _spelled_out(triples, place, members[valid[place]], chosen[valid[place]], chosen)
-    return triples
-
-
-def _spelled_out(
-    triples: Triples, place: int, members: Ints, chosen: Ints, representatives: Ints
-) -> Triples:
-    """Return triples with every member in the place of its representative."""
-    order = np.argsort(chosen, kind="stable")
-    members, chosen = members[order], chosen[order]
-    column = triples[:, place]
-    low = np.searchsorted(chosen, column, "left")
-    counts = np.searchsorted(chosen, column, "right") - low
-    which = np.repeat(np.arange(len(triples)), counts)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    said = triples[which].copy()
-    said[:, place] = members[np.repeat(low, counts) + within]
-    return np.concatenate([triples[~np.isin(column, representatives)], said])
+    stored = np.concatenate([state.asserted(), state.derived_triples()])
+    return expanded(stored, Equality.of(state.equal()), state.equal_iris())

@@ -57,7 +57,11 @@ def choose(context: Context, algorithm: Algorithm, small_store: int) -> Choice:
     is_small = total <= small_store and is_local(context.program)
     why, estimate = "asked for", whole
     if algorithm != "recompute":
-        why, estimate = _too_large(context, whole, is_small=is_small or algorithm != "auto")
+        is_free = algorithm == "auto" and not is_small
+        why = _too_large(context) if is_free else ""
+        if not why and _is_estimated(context):
+            estimate = rows_to_follow(context)
+            why = _too_costly(context, estimate, whole) if is_free else ""
     if algorithm != "recompute" and not why:
         found = _follow(context, algorithm, estimate)
         if isinstance(found, Choice):
@@ -67,18 +71,22 @@ def choose(context: Context, algorithm: Algorithm, small_store: int) -> Choice:
     return Choice(result, "recompute", why, max(whole, total))
 
 
-def _too_large(context: Context, whole: int, *, is_small: bool) -> tuple[str, int]:
-    """Return why a change is not worth following, if so, and the rows expected."""
-    if len(context.delta) > context.state.store.info.counts.asserted and not is_small:
-        return "the change is larger than the store", whole
-    program = context.program
-    if program.plain or program.preliminary:
-        return "", whole
-    rows = rows_to_follow(context)
+def _too_large(context: Context) -> str:
+    """Return why a change is not even looked at, if so."""
+    is_larger = len(context.delta) > context.state.store.info.counts.asserted
+    return "the change is larger than the store" if is_larger else ""
+
+
+def _is_estimated(context: Context) -> bool:
+    return not context.program.plain and not context.program.preliminary
+
+
+def _too_costly(context: Context, rows: int, whole: int) -> str:
+    """Return why closing again is cheaper than looking up some rows, if it is."""
     cost = JOIN_COST if context.old.closed.shapes else 1
-    if not is_small and cost * rows > whole + SPARK_START:
-        return f"about {rows} rows would be looked up, the store has {whole}", whole
-    return "", rows
+    if cost * rows <= whole + SPARK_START:
+        return ""
+    return f"about {rows} rows would be looked up, the store has {whole}"
 
 
 def _follow(context: Context, algorithm: Algorithm, estimate: int) -> Choice | str:

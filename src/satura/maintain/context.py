@@ -74,10 +74,8 @@ class Context:
     @cached_property
     def equality(self) -> Equality:
         """Which terms are the same, before the change."""
-        found = Equality({*self.program.names, TYPE, SAME_AS, FIRST, REST, NIL})
-        if self.state.store.info.counts.equal:
-            found.merge(self.state.equal().items())
-        return found
+        constants = {*self.program.names, TYPE, SAME_AS, FIRST, REST, NIL}
+        return Equality.of(self.state.equal(), constants)
 
     @cached_property
     def texts(self) -> Texts:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from itertools import product
+import numpy as np
 
 from satura.closure.equality import Equality
-from satura.closure.program import Fact
+from satura.maintain.arrays import is_among
 from satura.maintain.context import Effect, Result
+from satura.maintain.equal import expanded
 from satura.maintain.model import Counted
-from satura.maintain.schemas import as_facts
 from satura.store.state import State
 
 
@@ -31,35 +30,19 @@ def count_changes(state: State, effect: Effect, done: Result) -> Counted:
             closure_added=int((now & ~was).sum()),
             closure_removed=int((was & ~now).sum()),
         )
-    given = as_facts(state.asserted())
-    giving = (given - as_facts(effect.delta.removed)) | as_facts(effect.delta.added)
-    equal = Equality()
-    equal.representative = {x: rep for x, rep in state.equal().items() if x != rep}
-    for member, representative in state.equal().items():
-        equal.members.setdefault(representative, []).append(member)
+    given = state.asserted()
+    delta = effect.delta
+    giving = np.concatenate([given[~is_among(given, delta.removed)], delta.added])
     iris = state.equal_iris() | done.iris
-    old = expanded({*given, *as_facts(before.facts[before.stands])}, equal, iris)
-    new = expanded({*giving, *as_facts(after.facts[after.stands])}, done.equality, iris)
+    old = expanded(
+        np.concatenate([given, before.facts[before.stands]]), Equality.of(state.equal()), iris
+    )
+    new = expanded(np.concatenate([giving, after.facts[after.stands]]), done.equality, iris)
+    concluded, concluding = old[~is_among(old, given)], new[~is_among(new, giving)]
     return Counted(
         *quads,
-        inferred_added=len((new - giving) - (old - given)),
-        inferred_removed=len((old - given) - (new - giving)),
-        closure_added=len(new - old),
-        closure_removed=len(old - new),
+        inferred_added=int((~is_among(concluding, concluded)).sum()),
+        inferred_removed=int((~is_among(concluded, concluding)).sum()),
+        closure_added=int((~is_among(new, old)).sum()),
+        closure_removed=int((~is_among(old, new)).sum()),
     )
-
-
-def expanded(facts: Collection[Fact], equality: Equality, iris: Collection[int]) -> set[Fact]:
-    """Return all triples about all members of classes, from those about representatives.
-
-    What would not be RDF is left out: a literal as subject, a predicate that is no IRI.
-    """
-    found: set[Fact] = set()
-    for fact in facts:
-        s, p, o = equality.rewrite(fact)
-        subjects = [x for x in equality.class_of(s) if x >= 0]
-        predicates = equality.class_of(p)
-        if len(predicates) > 1:
-            predicates = [x for x in predicates if x in iris]
-        found.update(product(subjects, predicates, equality.class_of(o)))
-    return found

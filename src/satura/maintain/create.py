@@ -29,13 +29,13 @@ def create_store(path: str | Path, rules: str | Path | RuleSet = "rdfs") -> Stor
     blank = {x for x, text in texts.items() if text.startswith("_:")}
     anew = close_anew(program, no_triples(), {}, lambda ids: blank & set(ids))
     closed = anew.closure.closed
-    schema = [f for f in closed.schema if f[0] >= 0 and f[1] not in blank]
+    schema = schema_table(closed, anew.about_terms, blank)
     with begin(path, overwrite=False) as txn:
         txn.put_facts("derived", derived_table(anew.rows, np.ones(len(anew.rows), np.bool_)))
-        txn.put_facts("schema", schema_table(schema, closed, anew.about_terms))
+        txn.put_facts("schema", schema)
         txn.put_terms(terms_table(texts))
         rows = len(anew.rows)
-        counts = Counts(0, rows, rows, rows, len(schema))
+        counts = Counts(0, rows, rows, rows, schema.num_rows)
         return txn.commit(
             CommitMetadata(rule_set.name, write_rules(rule_set), counts, {"not_acted_on": {}})
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ MAX_TOUCHED: Final = 500_000
 """Facts that may come and go before closing again is taken to be quicker."""
 
 
+T = TypeVar("T")
 Signature: TypeAlias = tuple[int, int | None] | None
 """A predicate, and a class where that is `rdf:type`; None is whatever has no constant there."""
 
@@ -188,7 +189,7 @@ def _by_conclusion(table: Table) -> dict[Signature, list[tuple[Pattern, Pattern]
     return found
 
 
-def settle(facts: LazyFacts, ask: Callable[[], set[Fact]]) -> set[Fact]:
+def settle(facts: LazyFacts, ask: Callable[[], set[T]]) -> set[T]:
     """Ask again until everything that the answer depends on is here."""
     while True:
         found = ask()

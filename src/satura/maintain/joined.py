@@ -19,7 +19,7 @@ from satura.closure.specialize import O
 from satura.closure.violations import as_row, is_about_literals
 from satura.maintain.arrays import conclude, sum_up
 from satura.maintain.context import Context, NotIncrementalError, Result, Violation
-from satura.maintain.dred import EqualityError, Firing, Row, Run, Touched
+from satura.maintain.dred import EqualityError, Firing, Row, Run, Touched, settle
 from satura.maintain.lazy import Key, LazyFacts, TooMuchError, stored_facts
 from satura.maintain.model import Rows
 from satura.maintain.schemas import as_facts
@@ -149,11 +149,9 @@ def _check_literals(context: Context, relevance: Relevance) -> None:
     closed = context.old.closed
     turned = _predicates_turned(closed.consequences.derives, relevance)
     if turned is None or turned:
-        stored = state.asserted(**({} if turned is None else {"p": turned}))
-        every = np.concatenate([stored, delta.added])
-        if np.any(
-            (every[:, 2] < 0) & (True if turned is None else np.isin(every[:, 1], [*turned]))
-        ):
+        new = delta.added[delta.added[:, 2] < 0, 1]
+        is_new = len(new) > 0 and (turned is None or not turned.isdisjoint(new.tolist()))
+        if is_new or len(state.asserted_literals(turned)):
             raise NotIncrementalError("a literal is a subject in a join")
     for rule in program.literal_rules:
         if len(rule.variables) == 1 and not rule.rule.rule.false:
@@ -201,14 +199,11 @@ def _violations(
         (said, Firing(about_literals, texts)),
         (came, Firing(falses, texts)),
     ):
-        lazy = run.facts
-        while True:
-            found = {
-                as_row(shape, binding)
-                for fact in facts
-                for shape, binding in firing.bindings(fact, lazy)
-            }
-            if not lazy.fetch():
-                break
-        kept |= found
+        kept |= settle(run.facts, lambda: _found(firing, facts, run.facts))  # noqa: B023
     return None if kept == stored else kept
+
+
+def _found(firing: Firing, facts: Collection[Fact], among: LazyFacts) -> set[Violation]:
+    return {
+        as_row(shape, binding) for fact in facts for shape, binding in firing.bindings(fact, among)
+    }

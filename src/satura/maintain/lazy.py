@@ -64,10 +64,6 @@ class LazyFacts(Facts):
         self.hidden.difference_update(some)
         self.add(some, 0)
 
-    def holds(self, fact: Fact) -> bool:
-        """Say whether a fact is here."""
-        return fact in self.rounds and fact not in self.hidden
-
 
 def stored_facts(state: State) -> Callable[[Collection[Key]], Iterable[Fact]]:
     """Return the function that reads all facts of the closure that fit keys."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from satura.store.rows import Ints, Mask, Triples, no_triples
+from satura.store.rows import Ints, Mask, Triples
 
 Algorithm: TypeAlias = Literal["auto", "counting", "dred", "recompute"]
-ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,6 @@ class Rows:
     support: Ints
     joined: Mask
     asserted: Mask
-
-    @classmethod
-    def none(cls) -> Rows:
-        """Return no rows."""
-        empty = np.zeros(0, np.bool_)
-        return cls(no_triples(), np.zeros(0, np.int64), empty, empty)
 
     @property
     def stands(self) -> Mask:

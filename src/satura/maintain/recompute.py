@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.closing import check_into, close_into, count_closure
+from satura.closing import check_into, close_into, closure_of
 from satura.closure.derive import facts_frame
 from satura.closure.program import PLACES, Program
 from satura.closure.saturate import Limits, Progress
@@ -25,7 +25,7 @@ from satura.parquet import count_rows
 from satura.progress import Stages
 from satura.stopping import deadline
 from satura.store import Counts, Store
-from satura.store.layout import VIOLATIONS
+from satura.store.layout import without_violations
 from satura.store.transaction import Kept, Transaction
 from satura.terms.ntriples import Term
 
@@ -60,25 +60,29 @@ def recompute_on_spark(
         saturated = close_into(txn, program, asserted, live, progress, stages)
         violations = check_into(txn, saturated, stages, fail=False)
         with described(spark, "count"):
-            triples = int(asserted.count())
-            closure = count_closure(txn, asserted, triples)
             derived = count_rows(txn.facts_dir("derived"))
-            progress.facts(triples + derived)
+            progress.facts(_triples(store, effect.delta) + derived)
             counted = _counted(spark, store, txn, effect, asserted)
     old = store.info.counts
     counts = replace(
         old,
         asserted=old.asserted + len(effect.added) - len(effect.removed),
         derived=derived,
-        inferred=closure - triples,
-        closure=closure,
+        inferred=old.inferred + counted.inferred_added - counted.inferred_removed,
+        closure=old.closure + counted.closure_added - counted.closure_removed,
         schema=count_rows(txn.facts_dir("schema")),
         equal=count_rows(txn.facts_dir("equal")),
         violations=violations,
     )
     replaced = [file for file in store.facts_snapshot.files if file.kind in ANEW]
-    beside = {n: x for n, x in store.info.beside.items() if not n.startswith(f"{VIOLATIONS}/")}
+    beside = without_violations(store.info.beside)
     return counts, counted, Kept(replaced, (), beside), progress.rounds
+
+
+def _triples(store: Store, delta: Delta) -> int:
+    """Return how many distinct triples are asserted after a change."""
+    counts = store.info.counts
+    return counts.closure - counts.inferred + len(delta.added) - len(delta.removed)
 
 
 def live_terms(program: Program, asserted: DataFrame, terms: DataFrame) -> DataFrame:
@@ -109,7 +113,7 @@ def _counted(
     """Count what came and went, comparing the two closures."""
     given = store.frame(spark, "asserted").select(*PLACES).distinct()
     before = _flagged(store.closure(spark), 1).unionByName(_flagged(given, 2))
-    after = _flagged(_new_closure(spark, txn, asserted), 4).unionByName(_flagged(asserted, 8))
+    after = _flagged(closure_of(txn, asserted), 4).unionByName(_flagged(asserted, 8))
     flags = before.unionByName(after).groupBy(*PLACES).agg(F.bit_or("flags").alias("flags"))
 
     def are(mask: int, value: int) -> str:
@@ -129,13 +133,3 @@ def _counted(
 
 def _flagged(triples: DataFrame, flag: int) -> DataFrame:
     return triples.select(*PLACES, F.lit(flag).alias("flags"))
-
-
-def _new_closure(spark: SparkSession, txn: Transaction, asserted: DataFrame) -> DataFrame:
-    from satura.store.sameness import about_representatives, expand  # noqa: PLC0415
-
-    derived = txn.read_facts(spark, "derived")
-    if not count_rows(txn.facts_dir("equal")):
-        return asserted.unionByName(derived.where("not asserted").select(*PLACES))
-    classes = txn.read_facts(spark, "equal")
-    return expand(about_representatives(asserted, derived, classes), classes)

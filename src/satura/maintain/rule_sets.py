@@ -19,25 +19,22 @@ from satura.closure.compiling import compile_rules
 from satura.closure.local import is_local
 from satura.closure.program import Program
 from satura.closure.saturate import Limits
-from satura.closure.whole import schema_table
 from satura.coverage import find_ignored, ranked
 from satura.maintain.apply import Clock, Maintainer
-from satura.maintain.context import Context, Effect, NotIncrementalError, Result
+from satura.maintain.choosing import Choice
+from satura.maintain.context import Context, Effect, NotIncrementalError
 from satura.maintain.counting import check_rules, follow_rules
-from satura.maintain.counts import count_changes
+from satura.maintain.estimate import rows_to_close
 from satura.maintain.model import Counted, Delta, Outcome
 from satura.maintain.reading import check_same
-from satura.maintain.recompute import ANEW, recompute_on_spark
-from satura.maintain.tables import derived_table, equal_table, terms_table
-from satura.maintain.violated import violations_table
+from satura.maintain.recompute import recompute_on_spark
 from satura.maintain.whole import recompute_in_memory
 from satura.rules.model import RuleSet
 from satura.rules.writer import write_rules
-from satura.store import CommitMetadata, Counts, Store, Transaction
-from satura.store.layout import VIOLATIONS
+from satura.store import CommitMetadata, Store
 from satura.store.rows import no_triples
 from satura.store.state import State
-from satura.store.transaction import Kept, begin_update
+from satura.store.transaction import begin_update
 from satura.terms.ntriples import Term
 
 if TYPE_CHECKING:
@@ -67,9 +64,10 @@ def set_rules(
 ) -> Outcome:
     """Close a store under other rules, as one commit. The same rules change nothing."""
     clock, store, state = Clock(), maintainer.store, maintainer.state
-    if is_same(store, rules):
-        return _outcome(maintainer, clock, (0, 0), Counted(), "none", "the rules are the same")
     read = (maintainer.cache.rows_read, maintainer.cache.files_read)
+    if is_same(store, rules):
+        same = Choice(None, "none", "the rules are the same", 0)
+        return maintainer.outcome(clock, read, Counted(), same, changed=False)
     program, bounds = compile_rules(rules), limits or Limits()
     is_small = store.info.counts.asserted <= maintainer.small_store and is_local(program)
     with begin_update(store) as txn:
@@ -77,37 +75,34 @@ def set_rules(
             new_terms = _new_terms(state, program)
             ignored = ranked(find_ignored(rules).count(state.asserted_quads()))
         with clock.stage("maintain"):
-            done, name, why = _follow(maintainer, program, new_terms, bounds)
-            if done is not None:
-                counts, counted, kept = maintainer.write(txn, _nothing(), new_terms, done)
-                rounds = 0
-            elif is_small:
-                counts, counted, kept, rounds = _recompute(state, txn, program, new_terms, bounds)
+            terms = {**new_terms, **program.names}
+            context = Context(maintainer.program, state, _nothing(), terms, bounds)
+            choice = _choose(context, program, is_small=is_small)
+            if choice.result is not None:
+                rounds = choice.result.rounds
+                counts, counted, kept = maintainer.write(txn, context, new_terms, choice.result)
             else:
                 counts, counted, kept, rounds = recompute_on_spark(
-                    session(), store, txn, program, _nothing(), new_terms, bounds
+                    session(), store, txn, program, context.effect, new_terms, bounds
                 )
         with clock.stage("commit"):
             extra = {**store.info.extra, "not_acted_on": ignored}
-            spent = {"algorithm": name, "seconds": round(clock.seconds, 3)}
+            spent = {"algorithm": choice.name, "seconds": round(clock.seconds, 3)}
             change = asdict(counted) | spent
             text = write_rules(rules)
             metadata = CommitMetadata(rules.name, text, counts, extra, "rules", change)
             maintainer.adopt(txn.commit(metadata, kept))
-    outcome = _outcome(maintainer, clock, read, counted, name, why)
-    return replace(outcome, rounds=rounds)
+    return maintainer.outcome(clock, read, counted, choice, rounds=rounds)
 
 
-def _follow(
-    maintainer: Maintainer, program: Program, new_terms: dict[int, Term], limits: Limits
-) -> tuple[Result | None, str, str]:
-    """Count what other rules change; without a result, the store has to be closed again."""
-    terms = {**new_terms, **program.names}
-    context = Context(maintainer.program, maintainer.state, _nothing(), terms, limits)
+def _choose(context: Context, program: Program, *, is_small: bool) -> Choice:
+    """Count what other rules change, or close a small store again; else Spark is to close it."""
     try:
-        return follow_rules(context, program), "counting", "no rule joins, before or after"
+        result = follow_rules(context, program)
     except NotIncrementalError as reason:
-        return None, "recompute", str(reason)
+        anew = recompute_in_memory(replace(context, program=program)) if is_small else None
+        return Choice(anew, "recompute", str(reason), rows_to_close(context.state))
+    return Choice(result, "counting", "no rule joins, before or after", len(result.before))
 
 
 def _nothing() -> Effect:
@@ -121,65 +116,3 @@ def _new_terms(state: State, program: Program) -> dict[int, Term]:
     for key, text in known.items():
         check_same(key, text, program.names[key])
     return {key: text for key, text in program.names.items() if key not in known}
-
-
-def _recompute(
-    state: State, txn: Transaction, program: Program, new_terms: dict[int, Term], limits: Limits
-) -> tuple[Counts, Counted, Kept, int]:
-    """Close a small store and write everything derived; return what `recompute_on_spark` does."""
-    context = Context(program, state, _nothing(), new_terms, limits)
-    done = recompute_in_memory(context)
-    rows, closed = done.after.pick(done.after.stands), done.schema.closed
-    blank = set(context.blank({p for _, p, _ in closed.schema if p >= 0}))
-    schema = [f for f in closed.schema if f[0] >= 0 and f[1] >= 0 and f[1] not in blank]
-    table = schema_table(schema, closed, done.schema.about_terms)
-    txn.put_facts("derived", derived_table(rows, np.ones(len(rows), np.bool_)))
-    txn.put_facts("schema", table)
-    txn.put_terms(terms_table(new_terms))
-    equal = 0
-    if done.equality is not None:
-        classes = equal_table(done.equality, done.iris)
-        txn.put_facts("equal", classes)
-        equal = classes.num_rows
-    violations = done.violations or ()
-    txn.put_violations(violations_table(violations))
-    counted = count_changes(state, _nothing(), done)
-    info = state.store.info
-    counts = replace(
-        info.counts,
-        derived=len(rows),
-        inferred=info.counts.inferred + counted.inferred_added - counted.inferred_removed,
-        closure=info.counts.closure + counted.closure_added - counted.closure_removed,
-        schema=table.num_rows,
-        equal=equal,
-        violations=len(violations),
-    )
-    replaced = [file for file in state.store.facts_snapshot.files if file.kind in ANEW]
-    beside = {n: x for n, x in info.beside.items() if not n.startswith(f"{VIOLATIONS}/")}
-    return counts, counted, Kept(replaced, (), beside), done.rounds
-
-
-def _outcome(
-    maintainer: Maintainer,
-    clock: Clock,
-    read: tuple[int, int],
-    counted: Counted,
-    algorithm: str,
-    why: str,
-) -> Outcome:
-    cache, changed = maintainer.cache, algorithm != "none"
-    return Outcome(
-        store=str(maintainer.store.path),
-        version=maintainer.store.version,
-        changed=changed,
-        algorithm=algorithm,
-        why=why,
-        counts=counted,
-        estimate=0,
-        looked_up=0,
-        rows_read=cache.rows_read - read[0] if changed else 0,
-        files_read=cache.files_read - read[1] if changed else 0,
-        rounds=0,
-        seconds=clock.seconds,
-        stages=clock.stages,
-    )

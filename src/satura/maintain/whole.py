@@ -23,6 +23,7 @@ from satura.closure.saturate import Closed, Limits
 from satura.closure.texts import Texts
 from satura.maintain.arrays import conclude, is_among, sum_up
 from satura.maintain.context import Context, Result
+from satura.maintain.equal import rewritten
 from satura.maintain.model import Rows
 from satura.maintain.schemas import Schema
 from satura.maintain.violated import all_violations
@@ -153,13 +154,3 @@ def is_rdf(
     predicates = {int(p) for p in np.unique(facts[valid, 1])} - equality.members.keys()
     blank = np.array(sorted(is_blank(predicates)), np.int64)
     return np.asarray(valid & ~np.isin(facts[:, 1], blank), np.bool_)
-
-
-def rewritten(triples: Triples, equality: Equality) -> Triples:
-    """Return triples said of representatives, in the same order."""
-    if not equality.representative or not len(triples):
-        return triples
-    members = np.array(sorted(equality.representative), np.int64)
-    targets = np.array([equality.representative[int(x)] for x in members], np.int64)
-    at = np.minimum(np.searchsorted(members, triples), len(members) - 1)
-    return np.where(members[at] == triples, targets[at], triples)

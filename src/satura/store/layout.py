@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -115,6 +116,11 @@ def ddl(columns: Columns) -> str:
 def names(columns: Columns) -> list[str]:
     """Return the names of columns."""
     return [name for name, _ in columns]
+
+
+def without_violations(beside: Mapping[str, int]) -> dict[str, int]:
+    """Return the files beside the tables that do not hold violations."""
+    return {name: size for name, size in beside.items() if Path(name).parts[0] != VIOLATIONS}
 
 
 def store_path(path: str | Path) -> Path:

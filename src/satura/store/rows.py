@@ -103,13 +103,13 @@ class FileRows:
             self._order = _as_order(np.argsort(hashes))
             self._hashes = hashes[self._order]
         if self._order is not None and self._hashes is not None:
-            which, at = _ranges(self._hashes, wanted)
+            which, at = ranges(self._hashes, wanted)
             rows = self._order[at].astype(np.int64)
         else:
             hashes = mixed(self.column("s"), self.column("p"), self.column("o"))
             rows = np.flatnonzero(_is_in(hashes.view(np.int64), wanted.view(np.int64)))
             order = np.argsort(wanted)
-            place, at = _ranges(wanted[order], hashes[rows])
+            place, at = ranges(wanted[order], hashes[rows])
             which, rows = order[at], rows[place]
         same = np.all(self.triples(rows) == keys[which], axis=1)
         return which[same], rows[same]
@@ -122,7 +122,7 @@ class FileRows:
             self._by[column] = (self.column(column)[order], order)
         if column in self._by:
             ordered, order = self._by[column]
-            _, at = _ranges(ordered, np.unique(values))
+            _, at = ranges(ordered, np.unique(values))
             return order[at].astype(np.int64)
         return np.flatnonzero(_is_in(self.column(column), values))
 
@@ -131,7 +131,7 @@ def _as_order(order: Ints) -> npt.NDArray[np.integer]:
     return order.astype(np.int32) if len(order) < 1 << 31 else order
 
 
-def _ranges(ordered: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
+def ranges(ordered: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
     """Return where wanted values are in an ordered array: the number of the value, the place."""
     low = np.searchsorted(ordered, wanted, "left")
     counts = np.searchsorted(ordered, wanted, "right") - low

@@ -9,19 +9,16 @@ duplicates have to be removed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from satura.store.layout import TRIPLE, names
+from satura.closure.program import PLACES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SameAs: TypeAlias = Literal["expand", "representatives"]
-SAME_AS_MODES: Final[tuple[SameAs, ...]] = get_args(SameAs)
-
-PLACES: Final = tuple(names(TRIPLE))
 
 
 def about_representatives(asserted: DataFrame, derived: DataFrame, equal: DataFrame) -> DataFrame:

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
+from satura.closure.program import PLACES
 from satura.errors import CorruptStoreError
 from satura.store.delta import DataFile
 from satura.store.layout import KIND_COLUMNS, Kind
 from satura.store.rows import FileRows, Ints, Mask, RowCache, Triples, no_triples
 from satura.store.store import Store
 from satura.terms.ids import term_id
-
-PLACES: Final = ("s", "p", "o")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +108,11 @@ class State:
         """Return asserted rows as an array of four columns."""
         return self._matching("asserted", {"s": s, "p": p, "o": o, "g": g}, ("s", "p", "o", "g"))
 
+    def asserted_literals(self, predicates: Collection[int] | None = None) -> Ints:
+        """Return the asserted rows whose object is a literal, of some predicates or of all."""
+        places = {"p": predicates}
+        return self._matching("asserted", places, ("s", "p", "o", "g"), literals=True)
+
     def rows_near(self, predicates: Collection[int]) -> int:
         """Return how many asserted rows are in files that may hold these predicates."""
         wanted = np.array(sorted(predicates), np.int64)
@@ -179,7 +182,12 @@ class State:
         return found
 
     def _matching(
-        self, kind: Kind, places: Mapping[str, Collection[int] | None], columns: tuple[str, ...]
+        self,
+        kind: Kind,
+        places: Mapping[str, Collection[int] | None],
+        columns: tuple[str, ...],
+        *,
+        literals: bool = False,
     ) -> Ints:
         wanted = {
             name: np.array(sorted(ids), np.int64) for name, ids in places.items() if ids is not None
@@ -189,8 +197,12 @@ class State:
         for file in self._files(kind):
             if any(not _may_hold(file, name, ids) for name, ids in wanted.items()):
                 continue
+            if literals and file.bounds.get("o", (-1, -1))[0] >= 0:
+                continue
             rows = self._read(file)
             at = _rows_with(rows, wanted)
+            if literals:
+                at = at[rows.column("o")[at] < 0]
             parts.append(np.column_stack([rows.column(name)[at] for name in columns]))
             states.append(np.asarray(rows.columns["gone"][at], np.bool_))
         if not parts:

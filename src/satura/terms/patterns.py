@@ -45,7 +45,6 @@ _STRING: Final = r'"[^"\\\x00-\x1F\x7F\uFFFD-\uFFFF]*+"'
 LITERAL: Final = rf"{_STRING}(?:{_LANGUAGE}|{_DATATYPE})?+"
 
 TERM: Final = rf"\A(?:{IRI}|{SCOPED_BLANK}|{LITERAL})\z"
-IRI_TERM: Final = rf"\A{IRI}\z"
 _TRIPLE: Final = rf"(?:{IRI}|{BLANK}) {IRI} (?:{IRI}|{BLANK}|{LITERAL})"
 NT_LINE: Final = rf"\A{_TRIPLE} \.\z"
 NQ_LINE: Final = rf"\A{_TRIPLE}(?: (?:{IRI}|{BLANK}))?+ \.\z"
