@@ -135,6 +135,7 @@ def test_excerpt_points_at_the_column() -> None:
         ("a.ttl.zst", pa.compress(LINE, "zstd", asbytes=True)),
         ("a.jsonld", b'{"@id":"a:s","a:p":{"@id":"a:o"}}'),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_odd_files_are_read(spark: SparkSession, tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
