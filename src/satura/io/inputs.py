@@ -57,6 +57,7 @@ EXTENSIONS: Final = {
     ".json": Format.JSONLD,
     ".parquet": Format.PARQUET,
 }
+PATCH_EXTENSIONS: Final = frozenset({".rdfp", ".patch"})
 # Too common for other things to be taken out of a directory unasked.
 _ONLY_BY_NAME: Final = frozenset({".xml", ".json"})
 _ALIASES: Final = {
@@ -264,6 +265,15 @@ def _file(path: Path, typed: str, given: Format | None, head: bytes | None) -> I
             )
     size = path.stat().st_size
     return Input(file_uri(path), given or kind or Format.NQ, compression, size, typed)
+
+
+def is_patch(name: str) -> bool:
+    """Say whether a file is an RDF Patch, by its name.
+
+    >>> is_patch("log/0001.rdfp.gz"), is_patch("0001.nt")
+    (True, False)
+    """
+    return _stem_extension(name) in PATCH_EXTENSIONS
 
 
 def text_size(inputs: Iterable[Input]) -> int:

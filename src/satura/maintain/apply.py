@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from satura.maintain.violated import violations_table
 from satura.rules.model import RuleSet
 from satura.rules.reader import read_rules
 from satura.store import CommitMetadata, Counts, Store, Upkeep, after_commit
+from satura.store.delta import Step
 from satura.store.layout import Kind, without_violations
 from satura.store.metadata import Operation
 from satura.store.rows import NO_GRAPH, Ints, RowCache
@@ -123,14 +124,22 @@ class Maintainer:
         *,
         algorithm: Algorithm = "auto",
         limits: Limits | None = None,
+        step: Step | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Apply a change in one commit. If it changes nothing, there is none."""
+        """Apply a change in one commit. If it changes nothing, there is none.
+
+        As the step of an application a change is committed even then, for the step has been made.
+        `extra` is recorded with the change.
+        """
         clock = Clock()
         read = (self.cache.rows_read, self.cache.files_read)
         with clock.stage("look up"):
             effect = self._effect(change)
         if not len(effect.added) and not len(effect.removed):
             nothing = Choice(None, "none", "nothing changes", 0)
+            if step is not None:
+                self._record(step, clock, extra)
             return self.outcome(clock, read, Counted(), nothing, changed=False)
         with begin_update(self.store) as txn:
             with clock.stage("look up"):
@@ -154,7 +163,8 @@ class Maintainer:
                     counts, counted, kept = self.write(txn, context, new_terms, done)
             with clock.stage("commit"):
                 metadata = self._metadata(counts, counted, choice, clock, context)
-                store = txn.commit(metadata, kept)
+                recorded = {**metadata.change, **(extra or {})}
+                store = txn.commit(replace(metadata, step=step, change=recorded), kept)
         version = store.version
         if self.upkeep is not None:
             with clock.stage("compact"):
@@ -164,6 +174,16 @@ class Maintainer:
             self._schema = (store.version, done.schema)
         outcome = self.outcome(clock, read, counted, choice, rounds=rounds)
         return replace(outcome, version=version)
+
+    def _record(self, step: Step, clock: Clock, extra: Mapping[str, Any] | None) -> None:
+        """Commit that a step has been made that changes nothing."""
+        info = self.store.info
+        change = {**asdict(Counted()), "seconds": round(clock.seconds, 3), **(extra or {})}
+        metadata = CommitMetadata(
+            info.rule_set, info.rules, info.counts, info.extra, "apply", change, step
+        )
+        with begin_update(self.store) as txn:
+            self.adopt(txn.commit(metadata, Kept((), (), dict(info.beside))))
 
     def _recompute(
         self, context: Context, txn: Transaction, new_terms: Mapping[int, Term]

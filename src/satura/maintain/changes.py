@@ -69,7 +69,7 @@ def net_change(before: Store, after: Store, cache: RowCache | None = None) -> Ne
     cache = RowCache() if cache is None else cache
     old, new = State(before, cache), State(after, cache)
     if _has_equal(before, after):
-        was, now = _expanded_closure(old), _expanded_closure(new)
+        was, now = closure_of(old), closure_of(new)
         added, removed = now[~is_among(now, was)], was[~is_among(was, now)]
     else:
         parts = [
@@ -135,6 +135,19 @@ def changed_frame(spark: SparkSession, before: Store, after: Store) -> DataFrame
     return reduce(DataFrame.unionByName, parts)
 
 
+def closure_frame(spark: SparkSession, store: Store) -> DataFrame:
+    """Return the closure of a snapshot as what came: `s p o _change asserted`."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    given = store.frame(spark, "asserted").select(*PLACES).distinct()
+    flagged = store.closure(spark).join(
+        given.withColumn("asserted", F.lit(True)), list(PLACES), "left"
+    )
+    flag = F.coalesce("asserted", F.lit(False)).alias("asserted")
+    found = store.decode(spark, flagged.select(*PLACES, flag), PLACES)
+    return found.select(*PLACES, F.lit(ADDED).alias("_change"), "asserted")
+
+
 def _candidates(spark: SparkSession, before: Store, after: Store) -> DataFrame:
     paths = [store.facts_snapshot.table / file.path for store, file in _differing(before, after)]
     return read_files(spark, paths, ddl(TRIPLE)).distinct()
@@ -160,7 +173,7 @@ def _is_in_closure(state: State, keys: Triples) -> Mask:
     return np.asarray(state.is_asserted(keys) | state.derived(keys).found, np.bool_)
 
 
-def _expanded_closure(state: State) -> Triples:
+def closure_of(state: State) -> Triples:
     """Return the distinct triples of a snapshot, about all terms that are the same."""
     stored = np.concatenate([state.asserted(), state.derived_triples()])
     return expanded(stored, Equality.of(state.equal()), state.equal_iris())

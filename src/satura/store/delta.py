@@ -77,6 +77,14 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an application that numbers its commits, so that none is made twice."""
+
+    application: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One version of a table: its files."""
 
@@ -190,18 +198,22 @@ def commit(
     metadata: Mapping[str, Any],
     removes: Sequence[DataFile] | None = None,
     rearranged: bool = False,
+    step: Step | None = None,
 ) -> int:
     """Add files to a table in one commit on version `base`; return the new one.
 
     Without `removes` they replace all there are, else only those. `base` of None makes the table.
-    `rearranged` says that the rows stay the same. Raise `ConflictError` if the table is not at
-    `base` any more.
+    `rearranged` says that the rows stay the same, `step` whose work the commit is. Raise
+    `ConflictError` if the table is not at `base` any more.
     """
     version = 0 if base is None else base + 1
     properties = CommitProperties(
         custom_metadata={METADATA: dict(metadata)},
         max_commit_retries=0,
-        app_transactions=[Transaction(APPLICATION, version)],
+        app_transactions=[
+            Transaction(APPLICATION, version),
+            *([Transaction(step.application, step.number)] if step else []),
+        ],
     )
     partitions = [name for name, _ in columns if name in layout.PARTITIONS]
     try:
@@ -240,6 +252,13 @@ def commit(
             "the store is as it was; see to disk space and permissions and run again",
         ) from error
     return version
+
+
+def last_step(table: Path, application: str) -> int | None:
+    """Return the number of the last step of an application that is committed to a table."""
+    with translated(table):
+        found = DeltaTable(table.as_uri()).transaction_version(application)
+    return None if found is None else int(found)
 
 
 def restore(table: Path, version: int) -> int:

@@ -35,6 +35,7 @@ TERMS: Final = "terms"
 REJECTS: Final = "rejects"
 VIOLATIONS: Final = "violations"
 STAGING: Final = "_staging"
+STREAMS: Final = "streams"  # of streams that write here: their own, not of any snapshot
 HORIZON: Final = "horizon.json"
 OURS: Final = frozenset({FACTS, TERMS, REJECTS, VIOLATIONS, STAGING, HORIZON})
 

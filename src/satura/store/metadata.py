@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 from satura import __version__
 from satura.errors import CorruptStoreError, FormatVersionError
 from satura.store import commits, layout
-from satura.store.delta import Snapshot
+from satura.store.delta import Snapshot, Step
 
 Operation: TypeAlias = Literal["materialize", "add", "remove", "apply", "compact", "rules"]
 
@@ -49,6 +49,7 @@ class CommitMetadata:
     extra: Mapping[str, Any] = field(default_factory=dict)  # JSON, kept as given
     operation: Operation = "materialize"
     change: Mapping[str, Any] = field(default_factory=dict)  # JSON: what came, went and was spent
+    step: Step | None = None  # of the application whose work this is
 
     @property
     def rules_sha256(self) -> str:

@@ -248,6 +248,7 @@ class Transaction:
         version = delta.commit(
             facts, FACTS_COLUMNS, facts_adds, base=self.base, metadata=recorded,
             removes=replaced, rearranged=kept is not None and kept.since is not None,
+            step=metadata.step,
         )  # fmt: skip
         was = None if self.onto is None else self.onto.facts_snapshot
         facts_now = delta.following(was, facts, version, facts_adds, replaced)

@@ -1,0 +1,1 @@
+"""Streams: what arrives is applied batch by batch, each batch once."""

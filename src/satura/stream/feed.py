@@ -1,0 +1,153 @@
+"""Where the changes of a closure are published, so that others can follow it.
+
+A feed is a list of changes, each from one version of the store to a later one, without a gap and
+without a repetition: what is published says up to which version, and the next change begins there.
+
+Invariant: a change appears whole or not at all; all changes in order make the closure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+from deltalake import CommitProperties, Transaction, write_deltalake
+
+from satura.errors import ConfigError
+from satura.maintain.changes import ADDED
+from satura.store.delta import last_step, translated
+from satura.store.writing import writable
+from satura.terms.literals import make_literal
+
+if TYPE_CHECKING:
+    from satura.io.patch import Change
+
+APPLICATION: Final = "satura-feed"
+EXTENSION: Final = ".rdfp"
+COLUMNS: Final = ("s", "p", "o", "_change", "asserted")
+SCHEMA: Final = pa.schema(
+    [
+        ("s", pa.string()),
+        ("p", pa.string()),
+        ("o", pa.string()),
+        ("_change", pa.string()),
+        ("asserted", pa.bool_()),
+        ("version", pa.int64()),
+        ("previous", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From which version of the store to which; from nothing at the beginning of a store."""
+
+    previous: int | None
+    version: int
+
+
+class Feed(Protocol):
+    """Where changes are published."""
+
+    @property
+    def label(self) -> str: ...
+
+    def last(self) -> int | None:
+        """Return the version up to which changes are published, None if none are."""
+
+    def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
+        """Publish a change with the columns `s p o _change asserted`; return its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchFeed:
+    """A directory of RDF Patch files, each named by the version that it leads to."""
+
+    directory: Path
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return str(self.directory)
+
+    def last(self) -> int | None:
+        """Return the version up to which changes are published."""
+        if not self.directory.exists():
+            return None
+        names = [file.name.removesuffix(EXTENSION) for file in self.directory.glob(f"*{EXTENSION}")]
+        return max((int(name) for name in names if name.isdecimal()), default=None)
+
+    def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
+        """Write one file, which gets its name when it is complete."""
+        from satura.io.patch import write_patch  # noqa: PLC0415  (compiles large patterns)
+
+        headers = [("version", make_literal(str(span.version)))]
+        if span.previous is not None:
+            headers.append(("previous", make_literal(str(span.previous))))
+        file = self.directory / f"{span.version:020d}{EXTENSION}"
+        partial = file.with_name(f"_{file.name}")
+        with writable(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as stream:
+                rows = write_patch(stream, _changes(changes), headers)
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.rename(file)
+        return rows
+
+
+def _changes(batches: Iterable[pa.RecordBatch]) -> Iterator[Change]:
+    from satura.io.patch import Change  # noqa: PLC0415
+
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in COLUMNS[:4])
+        for s, p, o, change in zip(*columns, strict=True):
+            yield Change(change == ADDED, s, p, o)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFeed:
+    """A Delta table of changes: `s p o _change asserted version previous`."""
+
+    table: Path
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return str(self.table)
+
+    def last(self) -> int | None:
+        """Return the version up to which changes are published."""
+        if not (self.table / "_delta_log").is_dir():
+            return None
+        return last_step(self.table, APPLICATION)
+
+    def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
+        """Add the rows in one commit."""
+        parts = [pa.Table.from_batches([batch]).select(COLUMNS) for batch in changes]
+        table = pa.concat_tables([SCHEMA.empty_table().select(COLUMNS), *parts])
+        for name, value in (("version", span.version), ("previous", span.previous)):
+            table = table.append_column(name, pa.array([value] * table.num_rows, pa.int64()))
+        mark = CommitProperties(app_transactions=[Transaction(APPLICATION, span.version)])
+        with writable(self.table), translated(self.table):
+            write_deltalake(
+                str(self.table), table.cast(SCHEMA), mode="append", commit_properties=mark
+            )
+        return int(table.num_rows)
+
+
+def open_feed(text: str) -> Feed:
+    """Return the feed that a user named: `patch:DIR`, `delta:DIR`, `kafka://HOST:PORT/TOPIC`."""
+    kind, _, rest = text.partition(":")
+    if kind == "patch" and rest:
+        return PatchFeed(Path(rest).absolute())
+    if kind == "delta" and rest:
+        return DeltaFeed(Path(rest).absolute())
+    raise ConfigError(
+        "STREAM-FEED", f"`{text}` is no place for a change feed",
+        "give `patch:DIR`, `delta:DIR` or `kafka://HOST:PORT/TOPIC`",
+    )  # fmt: skip

@@ -1,0 +1,161 @@
+"""Files dropped into a directory: every format that batches read, and RDF Patch for what goes.
+
+Spark's file source keeps account of which files have come; what is in them is read by our own
+readers. A file must appear whole: write it elsewhere on the same file system and move it in, or
+begin its name with a dot or underscore until it is complete.
+
+Invariant: files are taken in the order of their modification times, then of their names.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from satura.errors import ConfigError, SaturaError
+from satura.io.inputs import Format, Input, find_inputs, is_patch, local_path, parse_format
+from satura.io.small import is_small, read_small
+from satura.jobs import described
+from satura.stream.intake import Intake
+from satura.stream.messages import CHANGE_COLUMNS, row_parser
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
+HEAD: Final = 1 << 16
+"""Bytes of a file that cannot be read at all that are kept with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A directory into which files are dropped."""
+
+    path: Path
+    format: str | None = None
+    max_files: int = 1000
+    max_bytes: int | None = 64 << 20
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return str(self.path)
+
+    def check(self) -> None:
+        """Raise if nothing can be read here."""
+        if not self.path.is_dir():
+            raise ConfigError(
+                "STREAM-SOURCE", f"`{self.path}` is not a directory",
+                "make it, then drop files into it",
+            )  # fmt: skip
+        if self.format is not None:
+            parse_format(self.format)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Return the files that come, as a streaming frame."""
+        reader = spark.readStream.format("binaryFile").schema(SCHEMA)
+        # Spark takes one of the two limits, not both.
+        if self.max_bytes is not None:
+            reader = reader.option("maxBytesPerTrigger", str(self.max_bytes))
+        else:
+            reader = reader.option("maxFilesPerTrigger", self.max_files)
+        return (
+            reader.option("recursiveFileLookup", "true")
+            # Nothing is forgotten, so a file with an old date is not taken for one that has been.
+            .option("maxFileAge", "36500d")
+            .load(str(self.path))
+            .select("path", "modificationTime", "length")
+        )
+
+    def read(self, frame: DataFrame) -> Intake:
+        """Read the files of a batch."""
+        with described(frame.sparkSession, "list the files of the batch"):
+            rows = frame.collect()
+        rows.sort(key=lambda row: (row["modificationTime"], row["path"]))
+        intake = Intake()
+        for row in rows:
+            path = local_path(row["path"]) or Path(row["path"])
+            intake.came(row["modificationTime"].timestamp())
+            intake.size += row["length"]
+            try:
+                self._take(intake, path)
+            except (SaturaError, OSError) as error:
+                reason = error.message if isinstance(error, SaturaError) else str(error)
+                intake.reject(str(path), "", reason, _head(path))
+        return intake
+
+    def _take(self, intake: Intake, path: Path) -> None:
+        if self.format is None and is_patch(path.name):
+            _take_patch(intake, path)
+            return
+        with tempfile.TemporaryDirectory(prefix="satura-") as spool:
+            inputs = find_inputs([str(path)], format=self.format, spool=Path(spool))
+            if inputs[0].format is Format.PARQUET:
+                take_table(intake, pq.read_table(path), str(path))
+            elif is_small(inputs):
+                _take_document(intake, inputs)
+            else:
+                raise ConfigError(
+                    "STREAM-FILE-SIZE", f"`{path}` is too large for a stream",
+                    "cut it (`satura cut`), or `satura materialize` it before the stream begins",
+                )  # fmt: skip
+
+
+def _take_document(intake: Intake, inputs: Sequence[Input]) -> None:
+    reading = read_small(inputs, "skip")
+    intake.take(reading.quads)
+    for row in reading.rejects.to_pylist():
+        where = ":".join(str(row[name]) for name in ("line", "column") if row[name] is not None)
+        intake.reject(row["file"], where, row["reason"], (row["text"] or "").encode())
+
+
+def _take_patch(intake: Intake, path: Path) -> None:
+    from satura.io.patch import read_patch  # noqa: PLC0415  (compiles large patterns)
+
+    for transaction in read_patch(path, on_error="skip"):
+        for change in transaction.changes:
+            intake.take([(change.s, change.p, change.o, change.g)], add=change.add)
+        for fault in transaction.faults:
+            raw = (fault.excerpt or "").encode()
+            intake.reject(str(path), str(fault.line or ""), fault.message, raw)
+
+
+def take_table(intake: Intake, table: pa.Table, label: str) -> None:
+    """Take rows of terms, `s p o` and perhaps `g`, and `_change` where rows go."""
+    found = set(table.column_names)
+    if not {"s", "p", "o"} <= found:
+        raise ConfigError(
+            "INPUT-TABLE-COLUMNS",
+            f"the table `{label}` has columns {', '.join(sorted(found))}; expected s, p, o and "
+            "perhaps g and _change, all string",
+            'each cell holds a term as N-Triples writes it: `<iri>`, `_:label` or `"text"`',
+        )
+    parse = row_parser()
+    wanted = [name for name in ("s", "p", "o", "g", *CHANGE_COLUMNS) if name in found]
+    for number, row in enumerate(_rows(table.select(wanted))):
+        try:
+            quad, add = parse(row)
+        except ValueError as error:
+            raw = " ".join(str(cell) for cell in row.values()).encode()
+            intake.reject(label, f"row {number}", str(error), raw)
+        else:
+            intake.take([quad], add=add)
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, object]]:
+    for batch in table.to_batches(max_chunksize=10_000):
+        yield from batch.to_pylist()
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(HEAD)
+    except OSError:
+        return b""

@@ -1,0 +1,73 @@
+"""The sources that a user can name.
+
+| Text | Source |
+| --- | --- |
+| `DIR` | files dropped into a directory |
+| `socket://HOST:PORT` | lines of text, to try things out: what is lost on the way stays lost |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from satura.errors import ConfigError
+from satura.io.inputs import local_path
+from satura.stream.batches import Source
+from satura.stream.files import Directory
+from satura.stream.messages import MessageFormat
+from satura.stream.sockets import Socket
+
+MESSAGE_FORMATS: tuple[MessageFormat, ...] = ("auto", "nt", "nq", "patch", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """How much one batch may bring."""
+
+    max_files: int | None = None
+    max_offsets: int = 100_000
+    max_bytes: int | None = None
+
+
+def open_source(
+    text: str, *, format: str | None = None, limits: BatchLimits | None = None
+) -> Source:
+    """Return the source that a user named."""
+    limits = limits or BatchLimits()
+    parts = urlsplit(text)
+    if parts.scheme == "socket":
+        if not parts.hostname or not parts.port:
+            raise ConfigError(
+                "STREAM-SOURCE", f"`{text}` names no host and port", "give `socket://HOST:PORT`"
+            )
+        return Socket(parts.hostname, parts.port, _message_format(format))
+    if parts.scheme and parts.scheme != "file" and "://" in text:
+        raise ConfigError(
+            "STREAM-SOURCE", f"`{text}` is no source of a stream",
+            "give a directory, `kafka://HOST:PORT/TOPIC`, `delta:DIR` or `socket://HOST:PORT`",
+        )  # fmt: skip
+    if limits.max_files is not None and limits.max_bytes is not None:
+        raise ConfigError(
+            "STREAM-LIMITS", "`--max-files` and `--max-bytes` exclude one another",
+            "give one of them",
+        )  # fmt: skip
+    path = (local_path(text) or Path(text)).absolute()
+    if limits.max_files is not None:
+        return Directory(path, format, max_files=limits.max_files, max_bytes=None)
+    if limits.max_bytes is not None:
+        return Directory(path, format, max_bytes=limits.max_bytes)
+    return Directory(path, format)
+
+
+def _message_format(name: str | None) -> MessageFormat:
+    for known in MESSAGE_FORMATS:
+        if name == known:
+            return known
+    if name is None:
+        return "auto"
+    raise ConfigError(
+        "STREAM-FORMAT", f"messages cannot be in the format `{name}`",
+        f"give one of {', '.join(MESSAGE_FORMATS)}",
+    )  # fmt: skip
