@@ -1,9 +1,9 @@
 """Which statements of a stream are sent again, deleted and inserted again, and in which batches.
 
-Statements come one by one, each with the batch that it is first in. Exact numbers are chosen at
-random without keeping any statement: with `w` still wanted among `n` still to come, the next one
-is taken with the chance `w / n` (Knuth, "The Art of Computer Programming", volume 2, algorithm
-3.4.2 S).
+Each batch has its share of what is chosen. Within a batch statements come one by one, and exact
+numbers of them are chosen at random without keeping any: with `w` still wanted among `n` still to
+come, the next one is taken with the chance `w / n` (Knuth, "The Art of Computer Programming",
+volume 2, algorithm 3.4.2 S).
 
 Invariants: what happens to a statement happens in different batches, all after the first; it is
 deleted only while it is there, inserted again only while it is not, sent again only while it is.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from satura.errors import ConfigError
 from satura.generate.spill import Draw
@@ -59,40 +60,54 @@ def check_shares(shares: Shares, batches: int) -> None:
         )
 
 
+@dataclass(slots=True)
+class _Left:
+    """What is left of a batch: statements, those with room to be sent again, those to choose."""
+
+    statements: int
+    roomy: int
+    back: int
+    gone: int
+    again: int
+
+
 class Schedule:
-    """Decides the fate of statements, in the order in which they are sent."""
+    """Decides the fate of statements, in the order in which they are sent.
+
+    As many as asked for are chosen, or as there is room for: what the last batch brings has no
+    later one, and what the one before brings can be deleted, but not inserted again.
+    """
 
     def __init__(self, sizes: Sequence[int], shares: Shares, draw: Draw) -> None:
         """Plan for batches with so many new statements each."""
         self._draw = draw
         self._batches = len(sizes)
         total = sum(sizes)
-        # Statements still to come that have a later batch, and that have two.
-        self._with_one = sum(sizes[:-1])
-        self._with_two = sum(sizes[:-2])
-        deletions = min(_part(shares.deletions, total), self._with_one)
-        self._back = min(_part(shares.reinsertions, deletions), self._with_two)
-        self._gone = deletions - self._back
-        self._again = min(_part(shares.duplicates, total), self._with_one)
+        one, two = _without_last(sizes, 1), _without_last(sizes, 2)
+        deletions = min(_part(shares.deletions, total), sum(one))
+        back = _allot(_part(shares.reinsertions, deletions), two)
+        gone = _allot(deletions - sum(back), [n - b for n, b in zip(one, back, strict=True)])
+        roomy = list(one)
+        if len(sizes) > 1:
+            roomy[-2] -= gone[-2]
+        if len(sizes) > 2:
+            roomy[-3] -= back[-3]
+        again = _allot(_part(shares.duplicates, total), roomy)
+        self._left = [_Left(*row) for row in zip(sizes, roomy, back, gone, again, strict=True)]
 
     def fate(self, batch: int) -> Fate | None:
         """Return what happens to the next statement, first sent in `batch`; None if nothing."""
-        later = self._batches - 1 - batch
-        if not later:
-            return None
-        draw, deleted, back, again = self._draw, False, False, False
-        if later > 1 and self._back and draw() * self._with_two < self._back:
-            deleted = back = True
-        elif self._gone and draw() * (self._with_one - self._back) < self._gone:
-            deleted = True
-        # Without a batch left for it, another one is taken instead: as many are still wanted.
-        if self._again and later > deleted + back and draw() * self._with_one < self._again:
-            again = True
-        self._with_one -= 1
-        self._with_two -= later > 1
-        self._back -= back
-        self._gone -= deleted and not back
-        self._again -= again
+        left, later, again = self._left[batch], self._batches - 1 - batch, False
+        drawn = self._draw() * left.statements
+        back = drawn < left.back
+        deleted = drawn < left.back + left.gone
+        left.statements -= 1
+        left.back -= back
+        left.gone -= deleted and not back
+        if later > deleted + back:
+            again = self._draw() * left.roomy < left.again
+            left.roomy -= 1
+            left.again -= again
         if not (deleted or again):
             return None
         return self._placed(batch, later, again=again, deleted=deleted, back=back)
@@ -110,3 +125,21 @@ class Schedule:
 
 def _part(share: float, number: int) -> int:
     return int(share * number + 0.5)
+
+
+def _without_last(sizes: Sequence[int], batches: int) -> list[int]:
+    """Return sizes, with none in the last batches."""
+    first = max(0, len(sizes) - batches)
+    return [*sizes[:first], *([0] * (len(sizes) - first))]
+
+
+def _allot(number: int, rooms: Sequence[int]) -> list[int]:
+    """Return how many of so many go where there is so much room: in proportion, or all of it.
+
+    >>> _allot(5, [4, 4, 2]), _allot(9, [4, 1])
+    ([2, 2, 1], [4, 1])
+    """
+    most = sum(rooms)
+    number = min(number, most)
+    ends = [end * number // most if most else 0 for end in accumulate(rooms, initial=0)]
+    return [end - start for start, end in pairwise(ends)]

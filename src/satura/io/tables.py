@@ -113,20 +113,23 @@ def open_arrow(source: Input) -> tuple[Dataset | None, list[str]]:
     """Open a table without Spark; return it, None if it has no files, and its columns to read."""
     from pyarrow import dataset, fs  # noqa: PLC0415  (loads cloud libraries)
 
-    if source.format is Format.DELTA:
-        files = _delta_table(source).file_uris()
-        if not files:
-            return None, []
-        found = [fs.FileSystem.from_uri(uri) for uri in files]
-        system, where = found[0][0], [path for _, path in found]
-    else:
-        path = source.path
-        uri = str(path.absolute()) if path else source.uri.replace("s3a://", "s3://", 1)
-        system, where = fs.FileSystem.from_uri(uri)
-    table = dataset.dataset(where, filesystem=system, format="parquet")
+    files = _delta_table(source).file_uris() if source.format is Format.DELTA else _parquet(source)
+    if not files:
+        return None, []
+    found = [fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1)) for uri in files]
+    table = dataset.dataset([at for _, at in found], filesystem=found[0][0], format="parquet")
     kinds = {field.name: _kind(field.type) for field in table.schema}
     _check_columns(kinds, source.label)
     return table, [name for name in "spog" if name in kinds]
+
+
+def _parquet(source: Input) -> list[str]:
+    path = source.path
+    if path is None or path.is_file():
+        return [str(path.absolute()) if path else source.uri]
+    # Files further down belong to other tables, unless all are: then those are its partitions.
+    found = sorted(path.glob("*.parquet")) or sorted(path.rglob("*.parquet"))
+    return [str(file.absolute()) for file in found if not file.name.startswith(("_", "."))]
 
 
 def _kind(type: pa.DataType) -> str:
