@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from satura.errors import ConfigError, DataError, SaturaError
 from satura.generate import spill
 from satura.generate.cut import WORK, CutSummary, cut, is_schema
-from satura.generate.schedule import Shares
+from satura.generate.schedule import Schedule, Shares
 from satura.io.inputs import find_inputs
 from satura.io.patch import Change, read_patch
 from satura.io.slow import Quad
@@ -316,6 +316,8 @@ def test_blank_nodes_stay_the_same_in_every_batch(tmp_path: Path) -> None:
     ever, now = replay(tmp_path / "out", summary)
     assert_same(now, ever)
     assert_same(ever, statements(one, two, three))
+    cut([one, two, three], tmp_path / "again", 5)
+    assert digests(tmp_path / "again") == digests(tmp_path / "out")
 
 
 def test_all_formats(tmp_path: Path) -> None:
@@ -395,6 +397,20 @@ def test_a_failure_leaves_what_was_there(source: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError):
         cut(write(tmp_path / "bad.nt", "no\n"), out, 2, overwrite=True)
     assert digests(out) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_run_that_is_broken_off_leaves_nothing(
+    source: Path, tmp_path: Path, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Schedule, batch: int) -> None:
+        if batch == 2:
+            raise error
+
+    monkeypatch.setattr(Schedule, "fate", fail)
+    with pytest.raises(error):
+        cut(source, tmp_path / "new" / "out", 4, shares=BUSY)
+    assert not (tmp_path / "new").exists()
 
 
 def test_no_triples(tmp_path: Path) -> None:
