@@ -209,7 +209,7 @@ def _write(
     sizes = [a + b for a, b in zip(plan.schema, plan.data, strict=True)]
     schedule = Schedule(sizes, shares, _random(seed, "fates").random)
     later = Shelves(work / "later")
-    add, remove = (b"A ", b"D ") if plan.format == "patch" else (b"", b"")
+    add, _ = _operations(plan)
     width = max(5, len(str(len(sizes))))
     names = []
     for batch in range(len(sizes)):
@@ -219,11 +219,16 @@ def _write(
             for some in chain(schema.take(plan.schema[batch]), data.take(plan.data[batch])):
                 file.write(add + add.join(some))
                 if shares != Shares():
-                    _decide(some, batch, schedule, plan, later, add, remove)
+                    _decide(some, batch, schedule=schedule, plan=plan, later=later)
             file.writelines(later.take(batch))
             file.write(END if add else b"")
         names.append(name)
     return names
+
+
+def _operations(plan: _Plan) -> tuple[bytes, bytes]:
+    """Return what stands before a line that is added, and before one that is removed."""
+    return (b"A ", b"D ") if plan.format == "patch" else (b"", b"")
 
 
 def _random(seed: int, name: str) -> Random:
@@ -231,15 +236,10 @@ def _random(seed: int, name: str) -> Random:
 
 
 def _decide(
-    lines: list[bytes],
-    batch: int,
-    schedule: Schedule,
-    plan: _Plan,
-    later: Shelves,
-    add: bytes,
-    remove: bytes,
+    lines: list[bytes], batch: int, *, schedule: Schedule, plan: _Plan, later: Shelves
 ) -> None:
     """Put aside for later batches what happens to the lines of this one."""
+    add, remove = _operations(plan)
     for line in lines:
         fate = schedule.fate(batch)
         if fate is None:
