@@ -17,6 +17,7 @@ from satura.cli import (
     changes,
     check,
     compact,
+    cut,
     export,
     generate,
     history,
@@ -72,6 +73,7 @@ app.command("check")(check.check)
 app.command("history")(history.history)
 app.command("compact")(compact.compact)
 app.command("why")(why.why)
+app.command("cut")(cut.cut)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(rules.app, name="rules")
 app.add_typer(generate.app, name="generate")

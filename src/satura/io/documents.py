@@ -111,7 +111,7 @@ def _parse_document(stream: IO[bytes], source: Input, rows: Rows) -> Iterator[pa
 def _parse_line_file(stream: IO[bytes], source: Input, rows: Rows) -> Iterator[pa.RecordBatch]:
     scope, file = document_scope(source.uri), spark_uri(source.uri)
     number = 0
-    for lines in _line_chunks(stream):
+    for lines in line_chunks(stream):
         for line, result in zip(lines, parse_lines(lines, source.format, scope), strict=True):
             number += 1
             if isinstance(result, tuple):
@@ -122,7 +122,7 @@ def _parse_line_file(stream: IO[bytes], source: Input, rows: Rows) -> Iterator[p
             yield rows.take()
 
 
-def _line_chunks(stream: IO[bytes]) -> Iterator[list[bytes]]:
+def line_chunks(stream: IO[bytes]) -> Iterator[list[bytes]]:
     """Yield lists of lines. Lines end at CR, LF or both, as they do for Spark."""
     while some := stream.readlines(_CHUNK):
         # `readlines` cuts at LF only, so a CR LF is never torn apart.

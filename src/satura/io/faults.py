@@ -36,14 +36,14 @@ class Faults:
     files: int = 0
     first: tuple[ParseError, ...] = ()
 
-    def error(self) -> DataError:
+    def error(self, hint: str | None = None) -> DataError:
         """Return the error that reports these faults."""
         faults = "fault" if self.total == 1 else "faults"
         files = "file" if self.files == 1 else "files"
         return DataError(
             "RDF-FAULTS",
             f"{self.total} {faults} in {self.files} {files}",
-            "correct them, or leave out what cannot be read with `--on-error skip`",
+            hint or "correct them, or leave out what cannot be read with `--on-error skip`",
             faults=self.first,
             total=self.total,
         )

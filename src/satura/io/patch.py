@@ -43,6 +43,8 @@ from satura.terms.patterns import BAD_PERCENT, BLANK, IRI, LITERAL
 
 Header: TypeAlias = tuple[str, Term]
 
+BEGIN: Final = b"TX .\n"
+END: Final = b"TC .\n"
 OPERATIONS: Final = ("H", "TX", "TC", "TA", "PA", "PD", "A", "D")
 _NODE: Final = rf"({IRI}|{BLANK})"
 _CANONICAL: Final = re.compile(
@@ -138,13 +140,13 @@ def write_patch(
     """
     for key, value in headers:
         stream.write(f"H {_written_key(key)} {value} .\n".encode())
-    stream.write(b"TX .\n")
+    stream.write(BEGIN)
     number = 0
     rest = iter(changes)
     while some := list(islice(rest, _TOGETHER)):
         number += len(some)
         stream.write("".join(map(_row, some)).encode())
-    stream.write(b"TC .\n")
+    stream.write(END)
     return number
 
 

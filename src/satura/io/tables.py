@@ -6,7 +6,7 @@ with any other cell is parsed cell by cell, so a cell can never spill into its n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -32,6 +32,7 @@ from satura.terms.blanks import document_scope, scoped_column, spark_uri
 from satura.terms.patterns import BLANK, IRI, LITERAL, vouched
 
 if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ParseCell: TypeAlias = Callable[[str, bytes, str], str | Fault]
@@ -85,6 +86,16 @@ def _open(spark: SparkSession, source: Input) -> DataFrame:
 
 
 def _open_delta(spark: SparkSession, source: Input) -> DataFrame:
+    table = _delta_table(source)
+    files = [uri.translate(_GLOB) for uri in table.file_uris()]
+    if not files:
+        columns = ", ".join(f"`{field.name}` string" for field in table.schema().fields)
+        return spark.createDataFrame([], columns)
+    return spark.read.parquet(*files)
+
+
+def _delta_table(source: Input) -> DeltaTable:
+    """Open a Delta table whose rows are simply those of the files in its log; refuse others."""
     path = source.path
     table = DeltaTable(str(path) if path else source.uri)
     features = _NOT_READ.intersection(table.protocol().reader_features or ())
@@ -95,26 +106,55 @@ def _open_delta(spark: SparkSession, source: Input) -> DataFrame:
             "INPUT-TABLE-FEATURE", f"the Delta table `{source.label}` uses {what}",
             "write it as plain Parquet or N-Triples first",
         )  # fmt: skip
-    files = [uri.translate(_GLOB) for uri in table.file_uris()]
+    return table
+
+
+def open_arrow(source: Input) -> tuple[Dataset | None, list[str]]:
+    """Open a table without Spark; return it, None if it has no files, and its columns to read."""
+    from pyarrow import dataset, fs  # noqa: PLC0415  (loads cloud libraries)
+
+    files = _delta_table(source).file_uris() if source.format is Format.DELTA else _parquet(source)
     if not files:
-        columns = ", ".join(f"`{field.name}` string" for field in table.schema().fields)
-        return spark.createDataFrame([], columns)
-    return spark.read.parquet(*files)
+        return None, []
+    found = [fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1)) for uri in files]
+    table = dataset.dataset([at for _, at in found], filesystem=found[0][0], format="parquet")
+    kinds = {field.name: _kind(field.type) for field in table.schema}
+    _check_columns(kinds, source.label)
+    return table, [name for name in "spog" if name in kinds]
+
+
+def _parquet(source: Input) -> list[str]:
+    path = source.path
+    if path is None or path.is_file():
+        return [str(path.absolute()) if path else source.uri]
+    # Files further down belong to other tables, unless all are: then those are its partitions.
+    found = sorted(path.glob("*.parquet")) or sorted(path.rglob("*.parquet"))
+    return [str(file.absolute()) for file in found if not file.name.startswith(("_", "."))]
+
+
+def _kind(type: pa.DataType) -> str:
+    value = type.value_type if pa.types.is_dictionary(type) else type
+    is_string = pa.types.is_string(value) or pa.types.is_large_string(value)
+    return "string" if is_string else str(type)
 
 
 def with_columns(table: DataFrame, label: str) -> DataFrame:
     """Return the columns `s p o g` of a table of terms; say what is wrong if it has others."""
     kinds = dict(table.dtypes)
+    _check_columns(kinds, label)
+    g = F.col("g") if "g" in kinds else F.lit(None).cast("string").alias("g")
+    return table.select("s", "p", "o", g)
+
+
+def _check_columns(kinds: Mapping[str, str], label: str) -> None:
     missing = [name for name in "spo" if kinds.get(name) != "string"]
     if missing or kinds.get("g", "string") != "string":
-        found = ", ".join(f"{name} {kind}" for name, kind in table.dtypes) or "none"
+        found = ", ".join(f"{name} {kind}" for name, kind in kinds.items()) or "none"
         raise ConfigError(
             "INPUT-TABLE-COLUMNS",
             f"the table `{label}` has columns {found}; expected s, p, o and perhaps g, all string",
             'each cell holds a term as N-Triples writes it: `<iri>`, `_:label` or `"text"`',
         )
-    g = F.col("g") if "g" in kinds else F.lit(None).cast("string").alias("g")
-    return table.select("s", "p", "o", g)
 
 
 def _parse_batches(
