@@ -25,6 +25,7 @@ from satura.cli import (
     materialize,
     remove,
     rules,
+    stream,
     verify,
     warm_up,
     why,
@@ -76,6 +77,7 @@ app.command("why")(why.why)
 app.command("cut")(cut.cut)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(rules.app, name="rules")
+app.add_typer(stream.app, name="stream")
 app.add_typer(generate.app, name="generate")
 
 

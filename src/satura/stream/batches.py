@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +40,10 @@ log = logging.getLogger(__name__)
 OnBadMessage: TypeAlias = Literal["quarantine", "fail"]
 MAX_CONFLICTS: Final = 50
 QUARANTINE: Final = "quarantine"
+
+
+class StoppedError(Exception):
+    """A batch came after the stream was stopped; it will come again."""
 
 
 class Source(Protocol):
@@ -74,6 +79,8 @@ class Batches:
     """What the last batch failed with, as Spark hands on only its text."""
     _applied: int | None = field(default=None, init=False)
     _reported: int | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _is_closed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._look()
@@ -81,14 +88,23 @@ class Batches:
 
     def take(self, frame: DataFrame, number: int) -> None:
         """Take a batch; what Spark calls."""
-        try:
-            self._take(frame, number)
-        except Exception as error:
-            self.error = error
-            raise
-        self.error = None
+        with self._lock:
+            try:
+                self._take(frame, number)
+            except Exception as error:
+                self.error = error
+                raise
+            self.error = None
+
+    def close(self) -> None:
+        """Take no more batches; return when the one under way, if there is one, is done."""
+        self._is_closed = True
+        with self._lock:
+            return
 
     def _take(self, frame: DataFrame, number: int) -> None:
+        if self._is_closed:
+            raise StoppedError
         step, clock = Step(self.application, number), Clock()
         if self._is_applied(number):
             if self._reported is None or self._reported < number:

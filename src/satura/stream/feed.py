@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from satura.io.patch import Change
 
 APPLICATION: Final = "satura-feed"
-EXTENSION: Final = ".rdfp"
+EXTENSION: Final = ".patch"
 COLUMNS: Final = ("s", "p", "o", "_change", "asserted")
 SCHEMA: Final = pa.schema(
     [

@@ -143,6 +143,8 @@ class Stream:
     def stop(self, timeout: float | None = None) -> None:
         """Stop after the batch that is under way, if there is one."""
         self._stop.set()
+        # Spark would leave a batch under way to itself, and never wait for it.
+        self.batches.close()
         query = self._query
         if query is not None and query.isActive:
             query.stop()
