@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["KnowledgeBase", "__version__", "materialize", "open", "session"]
+__all__ = ["KnowledgeBase", "__version__", "create", "materialize", "open", "session"]
 
 if TYPE_CHECKING:
-    from satura.kb import KnowledgeBase, materialize, open
+    from satura.kb import KnowledgeBase, create, materialize, open
     from satura.local_spark import session
 
-_HOMES = {"KnowledgeBase": "kb", "materialize": "kb", "open": "kb", "session": "local_spark"}
+_HOMES = {
+    "KnowledgeBase": "kb",
+    "create": "kb",
+    "materialize": "kb",
+    "open": "kb",
+    "session": "local_spark",
+}
 
 
 def __getattr__(name: str) -> Any:

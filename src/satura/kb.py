@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from satura.closure.saturate import Limits
 from satura.errors import ConfigError
 from satura.maintain.apply import Maintainer
 from satura.maintain.changes import changed_frame, decode_net, is_few, net_change
+from satura.maintain.create import create_store
 from satura.maintain.model import Algorithm, Outcome
 from satura.maintain.rule_sets import set_rules
 from satura.pipeline import OnError, Summary, materialize_store
@@ -25,6 +26,11 @@ from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
 from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
+from satura.stream.batches import OnBadMessage
+from satura.stream.feed import open_feed
+from satura.stream.report import BatchReport
+from satura.stream.sources import BatchLimits, open_source
+from satura.stream.streaming import FeedFrom, Stream, parse_trigger, start_stream
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
 from satura.updating import Data, apply_patch, graph_name, read_given, remove_graph, update
@@ -171,6 +177,26 @@ class KnowledgeBase:
             return changed_frame(self.spark, before, after)
         return self.spark.createDataFrame(decode_net(net_change(before, after), before, after))
 
+    def stream(
+        self, source: str, *, trigger: str = "1s", schema: Sequence[str | Path] = (),
+        feed: str | None = None, feed_from: FeedFrom = "everything", format: str | None = None,
+        max_files: int | None = None, max_offsets: int = 100_000, max_bytes: int | None = None,
+        on_error: OnBadMessage = "quarantine", name: str | None = None, retries: int = 10,
+        watch: Callable[[BatchReport], None] | None = None,
+    ) -> Stream:  # fmt: skip
+        """Apply what arrives at a source, batch by batch; return what is under way at once.
+
+        `source` and `feed` are written as for `satura stream`; `watch` is called after each batch.
+        `refresh` shows what has been applied.
+        """
+        limits = BatchLimits(max_files, max_offsets, max_bytes)
+        return start_stream(
+            self.spark, self.store.path, open_source(source, format=format, limits=limits),
+            schema=schema, feed=None if feed is None else open_feed(feed), feed_from=feed_from,
+            trigger=parse_trigger(trigger), on_error=on_error, name=name, retries=retries,
+            watch=watch or (lambda _: None),
+        )  # fmt: skip
+
     def refresh(self) -> None:
         """Go on with the current snapshot, after others may have committed."""
         self.store = Store.open(self.store.path)
@@ -242,6 +268,13 @@ def materialize(
     if scratch is not None:
         weakref.finalize(kb, rmtree, scratch, ignore_errors=True)
     return kb
+
+
+def create(
+    spark: SparkSession, path: str | Path, rules: str | Path | RuleSet = "rdfs"
+) -> KnowledgeBase:
+    """Make a store that nothing is asserted in yet, for updates or a stream to fill."""
+    return KnowledgeBase(spark, create_store(path, rules))
 
 
 def open(spark: SparkSession, path: str | Path, version: int | None = None) -> KnowledgeBase:

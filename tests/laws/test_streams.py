@@ -217,9 +217,9 @@ def _spans(feed: Feed) -> Iterable[tuple[int | None, int, list[Operation]]]:
 
         for file in sorted(feed.directory.glob("*.patch")):
             (transaction,) = read_patch(file)
-            headers = {key: int(value.strip('"')) for key, value in transaction.headers}
+            headers = {key: int(value.split('"')[1]) for key, value in transaction.headers}
             rows = [((c.s, c.p, c.o), c.add) for c in transaction.changes]
-            yield headers.get("previous"), headers["version"], rows
+            yield headers.get("from"), headers["to"], rows
         return
     from deltalake import DeltaTable
 

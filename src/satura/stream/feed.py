@@ -21,7 +21,7 @@ from satura.errors import ConfigError
 from satura.maintain.changes import ADDED
 from satura.store.delta import last_step, translated
 from satura.store.writing import writable
-from satura.terms.literals import make_literal
+from satura.terms.literals import make_xsd
 
 if TYPE_CHECKING:
     from satura.io.patch import Change
@@ -85,9 +85,8 @@ class PatchFeed:
         """Write one file, which gets its name when it is complete."""
         from satura.io.patch import write_patch  # noqa: PLC0415  (compiles large patterns)
 
-        headers = [("version", make_literal(str(span.version)))]
-        if span.previous is not None:
-            headers.append(("previous", make_literal(str(span.previous))))
+        ends = (("from", span.previous), ("to", span.version))
+        headers = [(key, make_xsd(str(x), "integer")) for key, x in ends if x is not None]
         file = self.directory / f"{span.version:020d}{EXTENSION}"
         partial = file.with_name(f"_{file.name}")
         with writable(self.directory):
