@@ -104,6 +104,10 @@ class DataError(SaturaError):
         return "\n".join(lines)
 
 
+class SourceError(SaturaError):
+    """A source of a stream, or a place for its changes, that does not answer; it may come back."""
+
+
 class InconsistencyError(SaturaError):
     """Data that the rules call inconsistent, raised only when asked for."""
 

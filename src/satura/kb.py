@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -27,9 +27,8 @@ from satura.rules.reader import load_rules
 from satura.store import Store, StoreInfo
 from satura.store.sameness import SameAs
 from satura.stream.batches import OnBadMessage
-from satura.stream.feed import open_feed
 from satura.stream.report import BatchReport
-from satura.stream.sources import BatchLimits, open_source
+from satura.stream.sources import BatchLimits, open_feed, open_source
 from satura.stream.streaming import FeedFrom, Stream, parse_trigger, start_stream
 from satura.terms.ids import term_id
 from satura.terms.ntriples import read_term
@@ -183,18 +182,20 @@ class KnowledgeBase:
         max_files: int | None = None, max_offsets: int = 100_000, max_bytes: int | None = None,
         on_error: OnBadMessage = "quarantine", name: str | None = None, retries: int = 10,
         watch: Callable[[BatchReport], None] | None = None,
+        kafka: Mapping[str, str] | None = None,
     ) -> Stream:  # fmt: skip
         """Apply what arrives at a source, batch by batch; return what is under way at once.
 
-        `source` and `feed` are written as for `satura stream`; `watch` is called after each batch.
-        `refresh` shows what has been applied.
+        `source` and `feed` are written as for `satura stream`; `watch` is called after each batch,
+        `kafka` are options of Kafka's clients. `refresh` shows what has been applied.
         """
         limits = BatchLimits(max_files, max_offsets, max_bytes)
+        published = None if feed is None else open_feed(feed, self._session, kafka)
         return start_stream(
-            self.spark, self.store.path, open_source(source, format=format, limits=limits),
-            schema=schema, feed=None if feed is None else open_feed(feed), feed_from=feed_from,
-            trigger=parse_trigger(trigger), on_error=on_error, name=name, retries=retries,
-            watch=watch or (lambda _: None),
+            self.spark, self.store.path,
+            open_source(source, format=format, limits=limits, kafka=kafka),
+            schema=schema, feed=published, feed_from=feed_from, trigger=parse_trigger(trigger),
+            on_error=on_error, name=name, retries=retries, watch=watch or (lambda _: None),
         )  # fmt: skip
 
     def refresh(self) -> None:

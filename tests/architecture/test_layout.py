@@ -53,6 +53,8 @@ COLLECTS = {
     "closure/rounds.py": "toArrow of facts that are joined on the driver, which are counted first",
     "store/collisions.py": "two texts of one id",
     "stream/files.py": "collect of the names of the files of a batch, which options limit",
+    "stream/kafka.py": "toArrow of the messages of a batch, which options limit",
+    "stream/tables.py": "collect of the range of versions of a batch, one row",
     "stream/sockets.py": "toArrow of the lines of a batch from a socket, to try things out",
     "updating.py": "toArrow of the statements of a change, refused beyond MAX_STATEMENTS",
 }

@@ -53,14 +53,19 @@ def set_up_logging(verbose: bool) -> None:
 
 @contextmanager
 def start_session(
-    *, master: str | None, memory: str, ui: bool, jit: Jit = "quick"
+    *,
+    master: str | None,
+    memory: str,
+    ui: bool,
+    jit: Jit = "quick",
+    config: dict[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark for one command, most of which are short, and stop it after."""
     from satura.local_spark import session  # noqa: PLC0415
 
     waiting = err.status("starting Spark") if err.is_terminal else nullcontext()
     with waiting, _quiet_jvm():
-        spark = session(master=master, memory=memory, ui=ui, jit=jit)
+        spark = session(master=master, memory=memory, ui=ui, jit=jit, config=config)
     if ui:
         err.print(f"Spark UI at {spark.sparkContext.uiWebUrl}")
     try:

@@ -18,6 +18,8 @@ from satura.cli.console import err, out, start_session
 from satura.cli.options import Json, Master, Memory, Ui
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from satura.stream.report import BatchReport
     from satura.stream.streaming import Stream
 
@@ -90,6 +92,23 @@ def stream(
         Path | None,
         typer.Option("--metrics", metavar="FILE", help="Keep numbers there, for Prometheus."),
     ] = None,
+    kafka: Annotated[
+        list[str] | None,
+        typer.Option("--kafka", metavar="KEY=VALUE", help="An option of Kafka's clients."),
+    ] = None,
+    packages: Annotated[
+        str | None,
+        typer.Option(
+            "--packages", metavar="COORDINATES", rich_help_panel="Spark",
+            help="Connectors by Maven coordinates; for Kafka the one of this Spark by default.",
+        ),
+    ] = None,
+    jars: Annotated[
+        str | None,
+        typer.Option(
+            "--jars", metavar="FILES", rich_help_panel="Spark", help="Connectors as files."
+        ),
+    ] = None,
     as_json: Json = False,
     master: Master = None,
     memory: Memory = "4g",
@@ -100,15 +119,20 @@ def stream(
         return
     if store is None or source is None:
         raise typer.BadParameter("`--store` and `--from` are needed")
-    from satura.stream.feed import open_feed  # noqa: PLC0415
-    from satura.stream.sources import BatchLimits, open_source  # noqa: PLC0415
+    from satura.stream.sources import BatchLimits, open_feed, open_source  # noqa: PLC0415
     from satura.stream.streaming import parse_trigger, start_stream  # noqa: PLC0415
 
     limits = BatchLimits(max_files, max_offsets, max_bytes)
-    opened = open_source(source, format=format, limits=limits)
-    published = open_feed(feed) if feed is not None else None
+    settings = _settings(kafka or ())
+    opened = open_source(source, format=format, limits=limits, kafka=settings)
+    started: list[SparkSession] = []
+    published = open_feed(feed, lambda: started[0], settings) if feed is not None else None
     when = parse_trigger(trigger)
-    with start_session(master=master, memory=memory, ui=ui, jit="thorough") as spark:
+    config = _connectors(
+        packages, jars, any((x or "").startswith("kafka:") for x in (source, feed))
+    )
+    with start_session(master=master, memory=memory, ui=ui, jit="thorough", config=config) as spark:
+        started.append(spark)
         shown = _Shown(as_json)
         if metrics is not None:
             from satura.stream.metrics import Metrics  # noqa: PLC0415
@@ -125,6 +149,33 @@ def stream(
             shown.follow(running, is_stopped)
     if not as_json:
         out.print(shown.summary(running))
+
+
+def _settings(given: Sequence[str]) -> dict[str, str]:
+    """Read options of Kafka's clients."""
+    found = {}
+    for text in given:
+        key, is_there, value = text.partition("=")
+        if not is_there:
+            raise typer.BadParameter(f"`--kafka {text}` has no `=`")
+        found[key] = value
+    return found
+
+
+def _connectors(packages: str | None, jars: str | None, is_kafka: bool) -> dict[str, str]:
+    """Return the settings that bring connectors into the session."""
+    config = {}
+    if jars is not None:
+        config["spark.jars"] = jars
+    if packages is None and jars is None and is_kafka:
+        from pyspark import __version__  # noqa: PLC0415
+
+        from satura.stream.kafka import CONNECTOR  # noqa: PLC0415
+
+        packages = f"{CONNECTOR}:{__version__}"
+    if packages is not None:
+        config["spark.jars.packages"] = packages
+    return config
 
 
 @app.command("report")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pyarrow as pa
 from deltalake import CommitProperties, Transaction, write_deltalake
 
-from satura.errors import ConfigError
 from satura.maintain.changes import ADDED
 from satura.store.delta import last_step, translated
 from satura.store.writing import writable
@@ -137,16 +136,3 @@ class DeltaFeed:
                 str(self.table), table.cast(SCHEMA), mode="append", commit_properties=mark
             )
         return int(table.num_rows)
-
-
-def open_feed(text: str) -> Feed:
-    """Return the feed that a user named: `patch:DIR`, `delta:DIR`, `kafka://HOST:PORT/TOPIC`."""
-    kind, _, rest = text.partition(":")
-    if kind == "patch" and rest:
-        return PatchFeed(Path(rest).absolute())
-    if kind == "delta" and rest:
-        return DeltaFeed(Path(rest).absolute())
-    raise ConfigError(
-        "STREAM-FEED", f"`{text}` is no place for a change feed",
-        "give `patch:DIR`, `delta:DIR` or `kafka://HOST:PORT/TOPIC`",
-    )  # fmt: skip

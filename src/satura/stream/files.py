@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from satura.errors import ConfigError, SaturaError
-from satura.io.inputs import Format, Input, find_inputs, is_patch, local_path, parse_format
+from satura.io.inputs import Format, Input, find_inputs, is_patch, parse_format
 from satura.io.small import is_small, read_small
 from satura.jobs import described
 from satura.stream.intake import Intake
@@ -80,7 +80,7 @@ class Directory:
         rows.sort(key=lambda row: (row["modificationTime"], row["path"]))
         intake = Intake()
         for row in rows:
-            path = local_path(row["path"]) or Path(row["path"])
+            path = _path(row["path"])
             intake.came(row["modificationTime"].timestamp())
             intake.size += row["length"]
             try:
@@ -151,6 +151,11 @@ def take_table(intake: Intake, table: pa.Table, label: str) -> None:
 def _rows(table: pa.Table) -> Iterator[dict[str, object]]:
     for batch in table.to_batches(max_chunksize=10_000):
         yield from batch.to_pylist()
+
+
+def _path(text: str) -> Path:
+    """Return the path that Spark says a file has, which is a URI that nothing is escaped in."""
+    return Path("/" + text.removeprefix("file:").lstrip("/"))
 
 
 def _head(path: Path) -> bytes:

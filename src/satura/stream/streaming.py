@@ -26,6 +26,7 @@ from satura.errors import (
     CorruptStoreError,
     ExecutionError,
     SaturaError,
+    SourceError,
     StoreError,
 )
 from satura.failures import translate
@@ -208,7 +209,7 @@ class Stream:
         return translate(str(inner or error))
 
     def _may_retry(self, cause: SaturaError) -> bool:
-        passes = isinstance(cause, StoreError | ConflictError | ExecutionError)
+        passes = isinstance(cause, StoreError | ConflictError | ExecutionError | SourceError)
         passes = passes and not isinstance(cause, CorruptStoreError)
         return passes and self._failures < self.retries
 
@@ -259,7 +260,7 @@ def default_name(label: str) -> str:
     """Return a name for a stream from a source.
 
     >>> default_name("/data/in coming")
-    'in-coming-7ee3c1'
+    'in-coming-9562d3'
     """
     words = re.sub(r"[^A-Za-z0-9]+", "-", label.rsplit("/", 1)[-1]).strip("-")[:40] or "stream"
     return f"{words}-{hashlib.sha256(label.encode()).hexdigest()[:6]}"
