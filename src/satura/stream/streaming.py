@@ -198,15 +198,22 @@ class Stream:
 
     def _cause(self, error: Exception) -> SaturaError:
         """Return what a query failed with."""
+        from py4j.protocol import Py4JError  # noqa: PLC0415
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+
         inner, self.batches.error = self.batches.error, None
         for found in (inner, error):
             if isinstance(found, SaturaError):
                 return found
         if isinstance(inner, OSError):
             return StoreError("STREAM-FAILED", f"a batch failed: {inner}", "see to it and go on")
-        if inner is not None:
-            log.debug("a batch failed", exc_info=inner)
-        return translate(str(inner or error))
+        if inner is None or isinstance(inner, PySparkException | Py4JError):
+            return translate(str(inner or error))
+        log.info("a batch failed", exc_info=inner)
+        return SaturaError(
+            "STREAM-INTERNAL", f"a batch failed: {type(inner).__name__}: {inner}",
+            "run again with `satura --verbose stream …` for the whole error, and report it",
+        )  # fmt: skip
 
     def _may_retry(self, cause: SaturaError) -> bool:
         passes = isinstance(cause, StoreError | ConflictError | ExecutionError | SourceError)

@@ -79,8 +79,7 @@ class ChangedTable:
             if start < 0:
                 table = pa.table(DeltaTable(str(self.path), version=end).to_pyarrow_table())
                 return table.append_column(CHANGE, pa.array(["insert"] * table.num_rows))
-            found = DeltaTable(str(self.path)).load_cdf(start + 1, end)
-            table = pa.table(found)
+            table = _as_strings(pa.table(DeltaTable(str(self.path)).load_cdf(start + 1, end)))
         except (DeltaError, OSError) as error:
             raise SourceError(
                 "STREAM-LOST", f"`{self.label}` cannot be read: {first_line(error)}",
@@ -90,6 +89,14 @@ class ChangedTable:
         adds = pa.array([x in ("insert", "update_postimage") for x in table[CHANGE].to_pylist()])
         table = table.append_column("_adds", adds.cast(pa.int8()))
         return table.sort_by([("_commit_version", "ascending"), ("_adds", "ascending")])
+
+
+def _as_strings(table: pa.Table) -> pa.Table:
+    """Return a table without views of strings, which Arrow cannot sort."""
+    for at, field in enumerate(table.schema):
+        if field.type == pa.string_view():
+            table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
+    return table
 
 
 class Versions(DataSource):
