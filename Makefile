@@ -27,7 +27,7 @@ demo: setup
 	@sh examples/demo.sh
 
 test: setup
-	$(BIN)/python -m pytest -m 'not soak'
+	$(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadgroup
 
 soak: setup
 	$(BIN)/python -m pytest -m soak -s

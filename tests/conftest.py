@@ -44,3 +44,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield started
     started.stop()
+
+
+# These look at the same runs on Spark, which are the longest there are.
+TOGETHER = {
+    "test_owl_closure.py": "laws of OWL",
+    "test_owl_gaps.py": "laws of OWL",
+    "test_violations.py": "laws of OWL",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, if several share the work."""
+    for item in items:
+        group = TOGETHER.get(item.path.name, str(item.path))
+        item.add_marker(pytest.mark.xdist_group(group))

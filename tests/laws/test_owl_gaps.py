@@ -26,8 +26,15 @@ def test_in_memory(rules: str, name: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("way", ["driver", "rounds"])
-@pytest.mark.parametrize("rules", CASES)
+@pytest.mark.parametrize(
+    ("rules", "way"),
+    [
+        ("owl2-rl", "driver"),
+        ("owl2-rl", "rounds"),
+        ("owl-horst", "driver"),
+        pytest.param("owl-horst", "rounds", marks=pytest.mark.soak),
+    ],
+)
 def test_on_spark(owl_runs: OwlRuns, rules: str, way: Way) -> None:
     """All cases in one run, those excepted that would change the others."""
     run = owl_runs(rules, way, 0, SIZES[way])
