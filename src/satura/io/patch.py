@@ -50,6 +50,9 @@ _NODE: Final = rf"({IRI}|{BLANK})"
 _CANONICAL: Final = re.compile(
     rf"([AD]) {_NODE} ({IRI}) ({IRI}|{BLANK}|{LITERAL})(?: {_NODE})? \.\n?"
 )
+_ROWS: Final = re.compile(f"^{_CANONICAL.pattern.removesuffix(chr(92) + 'n?')}$", re.MULTILINE)
+_MARKS: Final = re.compile(r"\n(TX|TC) \.(?=\n)")
+_HEADERS: Final = re.compile(rf"(?:H {WORD} (?:{IRI}|{LITERAL}) \.\n)+")
 _BAD_PERCENT: Final = re.compile(BAD_PERCENT)
 _OPERATION: Final = re.compile(r"[ \t]*(\w*)")
 # Rows that are written in one go.
@@ -107,6 +110,29 @@ def read_patch(
         for label, stream in _open(str(source)):
             with stream:
                 yield from _transactions(stream, label, on_error)
+
+
+def read_canonical(path: str | Path) -> list[tuple[str, str, str, str, str]] | None:
+    """Return the changes of a file at once: `A` or `D`, s, p, o, and g or nothing.
+
+    None if there is anything but canonical rows in whole transactions, headers before them; such a
+    patch is for `read_patch` to read, or to refuse.
+    """
+    try:
+        text = Path(path).read_bytes().decode()
+    except UnicodeDecodeError:
+        return None
+    headers = _HEADERS.match(text)
+    begins = 0 if headers is None else headers.end()
+    if "\r" in text or not text.startswith("TX .\n", begins) or not text.endswith("\nTC .\n"):
+        return None
+    marks = ["TX", *_MARKS.findall(text, begins)]
+    if marks != ["TX", "TC"] * (len(marks) // 2):
+        return None
+    found = _ROWS.findall(text, begins)
+    if len(found) + len(marks) != text.count("\n", begins):
+        return None
+    return None if "%" in text and _BAD_PERCENT.search(text) else found
 
 
 def net(transaction: Transaction) -> tuple[list[Quad], list[Quad]]:

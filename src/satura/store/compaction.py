@@ -205,12 +205,11 @@ def _write_on_driver(
     rows = pa.concat_tables(
         [_read(snapshot, file, KIND_COLUMNS[kind]) for file in newest_first]
     ).combine_chunks()
-    rows = rows.take(pa.array(first_rows(*(_ids(rows[name]) for name in KEYS[kind]))))
+    # Sorted by predicate, so that each file and each group of rows holds few of them.
+    keys = [_ids(rows[name]) for name in sorted(KEYS[kind], key="psog".index)]
+    rows = rows.take(pa.array(first_rows(*keys)))
     if whole:
         rows = rows.filter(pc.invert(rows["gone"]))
-    # Sorted by predicate, so that each file and each group of rows holds few of them.
-    order = np.lexsort([_ids(rows[name]) for name in ("o", "s", "p")])
-    rows = rows.take(pa.array(order))
     for start in range(0, rows.num_rows, ROWS_PER_FILE):
         txn.put_facts(kind, rows.slice(start, ROWS_PER_FILE))
 

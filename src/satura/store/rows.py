@@ -133,11 +133,18 @@ def _as_order(order: Ints) -> npt.NDArray[np.integer]:
 
 def ranges(ordered: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
     """Return where wanted values are in an ordered array: the number of the value, the place."""
-    low = np.searchsorted(ordered, wanted, "left")
-    counts = np.searchsorted(ordered, wanted, "right") - low
-    which = np.repeat(np.arange(len(wanted)), counts)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return which, np.repeat(low, counts) + within
+    # In order of the values, one search begins in memory where the one before it ended.
+    which = np.argsort(wanted)
+    values = wanted[which]
+    low = np.searchsorted(ordered, values, "left")
+    is_here = np.zeros(len(values), np.bool_)
+    inside = low < len(ordered)
+    is_here[inside] = ordered[low[inside]] == values[inside]
+    which, values, low = which[is_here], values[is_here], low[is_here]
+    counts = np.searchsorted(ordered, values, "right") - low
+    total = int(counts.sum())
+    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(which, counts), np.repeat(low, counts) + within
 
 
 def _is_in(values: Ints, wanted: Ints) -> Mask:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from satura.errors import ConfigError, SaturaError
-from satura.io.inputs import Format, Input, find_inputs, is_patch, parse_format
+from satura.io.inputs import PATCH_EXTENSIONS, Format, Input, find_inputs, is_patch, parse_format
 from satura.io.small import is_small, read_small
 from satura.jobs import described
 from satura.stream.intake import Intake
@@ -116,8 +116,13 @@ def _take_document(intake: Intake, inputs: Sequence[Input]) -> None:
 
 
 def _take_patch(intake: Intake, path: Path) -> None:
-    from satura.io.patch import read_patch  # noqa: PLC0415  (compiles large patterns)
+    from satura.io.patch import read_canonical, read_patch  # noqa: PLC0415  (large patterns)
 
+    quick = read_canonical(path) if path.suffix in PATCH_EXTENSIONS else None
+    if quick is not None:
+        intake.last.update(((s, p, o, g or None), op == "A") for op, s, p, o, g in quick)
+        intake.statements += len(quick)
+        return
     for transaction in read_patch(path, on_error="skip"):
         for change in transaction.changes:
             intake.take([(change.s, change.p, change.o, change.g)], add=change.add)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satura.errors import SaturaError
-from satura.io.patch import Change, Transaction, net, read_patch, write_patch
+from satura.io.patch import Change, Transaction, net, read_canonical, read_patch, write_patch
 from satura.terms.literals import make_literal
 from satura.vocab import XSD_STRING
 
@@ -413,3 +413,41 @@ def test_a_transaction_does_not_wait_for_the_end_of_a_pipe(tmp_path: Path) -> No
     seen.set()
     assert len(list(reading)) == 1
     writer.join()
+
+
+LINE = b'A <a:s> <a:p> "x y"@en .\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"TX .\n" + LINE + b"D _:b <a:p> <a:o> <a:g> .\nTC .\n",
+        b'H to "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\nH id <a:1> .\nTX .\nTC .\n',
+        b"TX .\n" + LINE + b"TC .\nTX .\n" + LINE.replace(b"A ", b"D ") + b"TC .\n",
+    ],
+)
+def test_canonical_patches_are_read_at_once(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "a.patch").write_bytes(text)
+    quick = read_canonical(tmp_path / "a.patch")
+    assert quick is not None
+    changes = [c for t in read_patch(tmp_path / "a.patch") for c in t.changes]
+    assert [(c.add, c.s, c.p, c.o, c.g) for c in changes] == [
+        (op == "A", s, p, o, g or None) for op, s, p, o, g in quick
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", LINE, b"TX .\n" + LINE, b"TX .\n" + LINE + b"TC .", b"TX .\n" + LINE + b"TA .\n",
+        b"TC .\nTX .\n", b"TX .\nTX .\nTC .\nTC .\n", b"TX .\r\n" + LINE + b"TC .\n",
+        b"TX .\n" + LINE + b"H id <a:1> .\nTC .\n", b"TX .\n\n" + LINE + b"TC .\n",
+        b"TX .\nA  <a:s> <a:p> <a:o> .\nTC .\n", b"TX .\nA <a:s> <a:p> <a:%zz> .\nTC .\n",
+        b"TX .\nA <a:s> <a:p> <a:\xff> .\nTC .\n", b"PA : <a:> .\nTX .\n" + LINE + b"TC .\n",
+        b"TX .\nA <a:s> _:p <a:o> .\nTC .\n", b'TX .\nA <a:s> <a:p> "a\nb" .\nTC .\n',
+        b'TX .\nA <a:s> <a:p> "\\u0041" .\nTC .\n', b'TX .\nA <a:s> <a:p> "A"@EN .\nTC .\n',
+    ],
+)  # fmt: skip
+def test_other_patches_are_not(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "a.patch").write_bytes(text)
+    assert read_canonical(tmp_path / "a.patch") is None
