@@ -2,8 +2,8 @@
 
 Every update leaves a layer of each kind it touches. *Merging* replaces the newest layers by one,
 on the driver. Which ones: going back in time, a layer is taken as long as it has at most `GROWTH`
-times the rows of those taken so far. So layers grow with their age, each row is written again only
-when its layer has grown, and n updates cost O(n log n) rows in all. A *full* compaction merges
+times the rows of those taken so far and is not `SETTLED`. So layers grow with their age, each row
+is written again a few times at most, and layers are few, or large. A *full* compaction merges
 everything into one layer clustered by predicate: on the driver if it is small, else on Spark.
 
 Merged rows keep the latest `since` among them, so that they stay below what is newer. A row that is
@@ -45,6 +45,9 @@ GROWTH: Final = 4
 """How many times larger an older layer may be to be merged with newer ones."""
 ROWS_ON_DRIVER: Final = 2_000_000
 """Rows that are merged on the driver at most; beyond that it takes Spark."""
+SETTLED: Final = 1_000_000
+"""Rows from which a layer is merged no more, but by a full compaction: to write it again would
+cost more than to look into one layer more."""
 ROWS_PER_FILE: Final = 2_000_000
 MAX_PREDICATES: Final = 100_000
 SMALL_BASE: Final = 100_000
@@ -99,24 +102,38 @@ def plan_merge(store: Store, max_layers: int) -> Plan:
     whole: set[Kind] = set()
     for kind in KEYS:
         found = layers(store, kind)
-        if len(found) <= max_layers + 1:
-            continue
-        taken = newest(found, max_layers, SMALL_BASE)
-        merged[kind] = tuple(taken)
-        if len(taken) == len(found):
-            whole.add(kind)
-    terms = term_layers(store)
-    few = newest(terms, max_layers, SMALL_BASE) if len(terms) > max_layers + 1 else []
-    return Plan(merged, frozenset(whole), tuple(few))
+        if taken := to_merge(found, max_layers, SMALL_BASE):
+            merged[kind] = tuple(taken)
+            if len(taken) == len(found):
+                whole.add(kind)
+    return Plan(
+        merged, frozenset(whole), tuple(to_merge(term_layers(store), max_layers, SMALL_BASE))
+    )
 
 
-def newest(found: Sequence[Layer], max_layers: int, small: int) -> Sequence[Layer]:
-    """Return the last layers to be merged; the first only if it is small.
+def to_merge(found: Sequence[Layer], max_layers: int, small: int) -> Sequence[Layer]:
+    """Return layers next to each other that should be one; those that are settled stay.
 
-    At most half of `max_layers` are left on top of the first, so that merging is not needed again
-    at once.
+    Some may lie below a layer that was settled from the start, which a change of schema leaves.
     """
-    lowest = 0 if found[0].rows <= small else 1
+    settled = [at for at, layer in enumerate(found) if layer.rows >= SETTLED]
+    ends = [-1, *settled]
+    for start, end in zip(ends, settled, strict=False):
+        if end - start > 2:
+            return found[start + 1 : end]
+    above = found[ends[-1] + 1 :]
+    # The oldest of all is a base, which is merged with others only if it is small.
+    base = 0 if settled or not above else 1
+    if len(above) <= max_layers + base:
+        return []
+    return newest(above, max_layers, lowest=0 if settled or above[0].rows <= small else 1)
+
+
+def newest(found: Sequence[Layer], max_layers: int, *, lowest: int) -> Sequence[Layer]:
+    """Return the last layers to be merged, none before the `lowest`.
+
+    At most half of `max_layers` are left below, so that merging is not needed again at once.
+    """
     at = len(found) - 1
     rows = found[at].rows
     while at > lowest and (

@@ -11,7 +11,7 @@ from satura.errors import ConflictError, StoreError
 from satura.reference import close, is_rdf
 from satura.rules.reader import load_rules
 from satura.store import Store, Upkeep, after_commit, compaction, upkeep
-from satura.store.compaction import Layer, compact, layers, newest, plan_full, plan_merge
+from satura.store.compaction import SETTLED, Layer, compact, layers, plan_full, plan_merge, to_merge
 from satura.store.delta import DataFile
 from satura.store.layout import KEYS
 from satura.store.state import State
@@ -34,12 +34,23 @@ def layer(rows: int, since: int = 0) -> Layer:
         ([1_000_000, 9_000, 900, 90, 40, 9, 1, 1, 1, 1], 7),
         # Nothing below is large: all become one.
         ([10, 1, 1, 1, 1, 1, 1, 1, 1, 1], 10),
-        ([1, 1], 2),
+        # The oldest is not small, and not settled either: it stays.
+        ([900_000, 1, 1, 1, 1, 1, 1, 1, 1, 1], 9),
+        # Few enough.
+        ([1, 1], 0),
+        ([1_000_000, 1, 1, 1, 1, 1, 1, 1, 1], 0),
+        # What is settled is not counted.
+        ([9_000_000, 1_000_000, 2_000_000, 1, 1, 1, 1, 1, 1, 1, 1], 0),
+        # Below one that was large from the start.
+        ([9_000_000, 3, 2, 1_000_000, 1], 2),
+        ([9_000_000, 3, 1_000_000, 1], 0),
     ],
 )
 def test_which_layers_are_merged(sizes: list[int], merged: int) -> None:
     found = [layer(rows, since) for since, rows in enumerate(sizes)]
-    assert len(newest(found, 8, 100)) == merged
+    taken = to_merge(found, 8, 100)
+    assert len(taken) == merged
+    assert all(x.rows < SETTLED for x in taken)
 
 
 def test_work_of_many_merges_is_bounded() -> None:
@@ -48,8 +59,7 @@ def test_work_of_many_merges_is_bounded() -> None:
     for _ in range(updates):
         found.append(layer(1))
         assert len(found) <= 10
-        if len(found) > 9:
-            taken = newest(found, 8, 100)
+        if taken := to_merge(found, 8, 100):
             rows = sum(x.rows for x in taken)
             written += rows
             found = [*found[: -len(taken)], layer(rows)]
