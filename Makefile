@@ -3,12 +3,13 @@
 # make test    all tests          make check   format, lint, types, import order
 # make soak    full-size tests    make bench   Satura beside its peers
 # make bench-updates  updates beside a full materialization
+# make bench-stream   a stream beside closing again at every batch
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test check soak bench bench-updates lock clean
+.PHONY: setup demo test check soak bench bench-updates bench-stream lock clean
 .DEFAULT_GOAL := setup
 
 setup: $(STAMP)
@@ -43,6 +44,9 @@ bench: setup .venv-bench/.installed
 
 bench-updates: setup .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/updates.py
+
+bench-stream: setup
+	$(BIN)/python benchmarks/stream.py
 
 # The peers have an environment of their own: some want older libraries than Satura does.
 .venv-bench/.installed: benchmarks/requirements.lock

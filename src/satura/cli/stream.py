@@ -248,15 +248,15 @@ class _Shown:
 
 def _table(reports: Sequence[BatchReport]) -> Table:
     table = Table()
-    for name in ("batch", "in", "asserted", "inferred", "rejected", "schema", "rows read",
-                 "files", "rounds", "algorithm", *STAGES, "total", "lag"):  # fmt: skip
+    for name in ("batch", "in", "asserted", "inferred", "rejected", "schema", "looked up",
+                 "rows read", "files", "rounds", "algorithm", *STAGES, "total", "lag"):  # fmt: skip
         table.add_column(name, justify="left" if name == "algorithm" else "right")
     for x in reports:
         table.add_row(
             str(x.batch), f"{x.statements:,}", f"+{x.asserted_added:,} -{x.asserted_removed:,}",
             f"+{x.inferred_added:,} -{x.inferred_removed:,}", f"{x.rejected:,}",
-            f"{x.schema_change:+,}" if x.schema_change else "", f"{x.rows_read:,}",
-            f"{x.files_read:,}", str(x.rounds), x.algorithm,
+            f"{x.schema_change:+,}" if x.schema_change else "", f"{x.looked_up:,}",
+            f"{x.rows_read:,}", f"{x.files_read:,}", str(x.rounds), x.algorithm,
             *(f"{x.stages[name]:.2f}" if name in x.stages else "" for name in STAGES),
             f"{x.seconds:.2f} s", "" if x.lag is None else f"{x.lag:.1f} s",
         )  # fmt: skip
@@ -275,6 +275,7 @@ def _sums(reports: Sequence[BatchReport]) -> Table:
         )
         table.add_row(kind, f"+{added:,} -{removed:,}")
     table.add_row("rejected", f"{sum(x.rejected for x in reports):,}")
+    table.add_row("looked up", f"{sum(x.looked_up for x in reports):,}")
     table.add_row("rows read", f"{sum(x.rows_read for x in reports):,}")
     table.add_row("files read", f"{sum(x.files_read for x in reports):,}")
     table.add_row("seconds", f"{sum(x.seconds for x in reports):.2f} s")

@@ -181,7 +181,7 @@ class Batches:
         return {
             "batch": step.number, "version": version, "oldest": stream.get("oldest"), **kept,
             **known, "schema": data["counts"]["schema"], "schema_change": 0,
-            "algorithm": change.get("algorithm", "none"), "why": "", "rows_read": 0,
+            "algorithm": change.get("algorithm", "none"), "why": "", "looked_up": 0, "rows_read": 0,
             "files_read": 0, "rounds": 0, "replayed": True,
         }  # fmt: skip
 
@@ -218,6 +218,7 @@ def _report(number: int, outcome: Outcome, counts: dict[str, Any]) -> dict[str, 
         **{name: getattr(outcome.counts, name) for name in _COUNTED},
         "algorithm": outcome.algorithm,
         "why": outcome.why,
+        "looked_up": outcome.looked_up,
         "rows_read": outcome.rows_read,
         "files_read": outcome.files_read,
         "rounds": outcome.rounds,

@@ -20,7 +20,8 @@ COLORS: Final = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#9c6b4e
 
 def draw(reports: Sequence[BatchReport], title: str) -> str:
     """Return the chart of a run as SVG."""
-    panels = [_seconds(reports), _bars(reports, "stored rows read", [x.rows_read for x in reports])]
+    panels = [_seconds(reports)]
+    panels.append(_bars(reports, "stored rows looked up", [x.looked_up for x in reports]))
     panels.append(_bars(reports, "statements", [x.statements for x in reports]))
     height = 50 + len(panels) * (HEIGHT + GAP)
     body = [f'<text x="{LEFT}" y="28" class="title">{escape(title)}</text>']

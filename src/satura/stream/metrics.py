@@ -32,6 +32,7 @@ SUMMED: Final = {
     "inferred_added": "inferred triples added",
     "inferred_removed": "inferred triples removed",
     "published": "changes published to the feed",
+    "looked_up": "stored rows that changes concerned",
     "rows_read": "stored rows read",
     "files_read": "stored files read",
     "conflicts": "commits of others that came first",

@@ -45,7 +45,10 @@ class BatchReport:
     published: int
     algorithm: str
     why: str
+    looked_up: int
+    """Stored rows that the change concerned."""
     rows_read: int
+    """Of them and beside them, those that were not in memory yet."""
     files_read: int
     rounds: int
     seconds: float
