@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     started = session(
         # Two tasks at once find races between tasks, and continuous integration has two cores.
-        master="local[2]",
+        master=os.environ.get("SATURA_TEST_MASTER", "local[2]"),
         # Enough for every test, small enough to show what holds too much in memory.
         memory="2g",
         # Thousands of tiny jobs: compiling them well would take longer than running them.
@@ -40,7 +41,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.ui.enabled": "false",
             # Scratch files go away with the test run.
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
-        },
+        }
+        # Where else the tests are to run: `tests/cluster` hands them to a cluster.
+        | json.loads(os.environ.get("SATURA_TEST_CONFIG", "{}")),
     )
     yield started
     started.stop()

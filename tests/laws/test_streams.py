@@ -195,11 +195,11 @@ def test_batches_that_come_again_are_applied_once(tmp_path: Path, kind: str) -> 
                 other.add(triple)
                 asserted.add(triple)
         batches_of(path, rules, source, feed).publisher.catch_up(_open(path))  # type: ignore[union-attr]
-        check(path, rules, asserted, _published(feed))
+        check(path, rules, asserted, published(feed))
         assert len(read_reports(path / "streams" / "given")) == len(source.batches)
 
 
-def _published(feed: Feed) -> set[Triple]:
+def published(feed: Feed) -> set[Triple]:
     """Add up what was published, in order, checking that nothing is repeated or left out."""
     found, previous = set[Triple](), None
     for before, version, rows in _spans(feed):

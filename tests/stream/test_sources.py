@@ -31,8 +31,7 @@ from satura.terms.ntriples import Triple
 from satura.vocab import RDF_TYPE, RDFS
 from tests.laws.graphs import graph
 from tests.laws.owl_graphs import owl_graph
-from tests.laws.test_streams import _published as published
-from tests.laws.test_streams import check
+from tests.laws.test_streams import check, published
 
 pytestmark = pytest.mark.spark
 

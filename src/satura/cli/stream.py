@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -134,13 +134,16 @@ def stream(
     with start_session(master=master, memory=memory, ui=ui, jit="thorough", config=config) as spark:
         started.append(spark)
         shown = _Shown(as_json)
+        listener = None
         if metrics is not None:
             from satura.stream.metrics import Metrics  # noqa: PLC0415
 
             listener = Metrics(metrics, name or opened.label)
             spark.streams.addListener(listener)
             shown.watchers.append(listener.watch)
-        with stopping() as is_stopped:
+        with stopping() as is_stopped, ExitStack() as stack:
+            if listener is not None:
+                stack.callback(spark.streams.removeListener, listener)
             running = start_stream(
                 spark, store, opened, rules=rules, schema=schema or (), feed=published,
                 feed_from=feed_from, trigger=when, on_error=on_error, name=name, retries=retries,

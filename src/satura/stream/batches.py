@@ -177,7 +177,7 @@ class Batches:
             if stream.get("id") == step.application and stream.get("batch") == step.number:
                 break
         known = {name: change.get(name, 0) for name in _COUNTED}
-        kept = {name: stream.get(name) for name in ("statements", "units", "bytes", "rejected")}
+        kept = {name: stream.get(name, 0) for name in ("statements", "units", "bytes", "rejected")}
         return {
             "batch": step.number, "version": version, "oldest": stream.get("oldest"), **kept,
             **known, "schema": data["counts"]["schema"], "schema_change": 0,

@@ -126,13 +126,21 @@ class DeltaFeed:
 
     def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
         """Add the rows in one commit."""
-        parts = [pa.Table.from_batches([batch]).select(COLUMNS) for batch in changes]
-        table = pa.concat_tables([SCHEMA.empty_table().select(COLUMNS), *parts])
-        for name, value in (("version", span.version), ("previous", span.previous)):
-            table = table.append_column(name, pa.array([value] * table.num_rows, pa.int64()))
+        number = 0
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            nonlocal number
+            for batch in changes:
+                number += batch.num_rows
+                ends = [
+                    pa.array([x] * batch.num_rows, pa.int64())
+                    for x in (span.version, span.previous)
+                ]
+                columns = [*batch.select(COLUMNS).columns, *ends]
+                yield pa.RecordBatch.from_arrays(columns, names=SCHEMA.names).cast(SCHEMA)
+
         mark = CommitProperties(app_transactions=[Transaction(APPLICATION, span.version)])
+        reader = pa.RecordBatchReader.from_batches(SCHEMA, rows())
         with writable(self.table), translated(self.table):
-            write_deltalake(
-                str(self.table), table.cast(SCHEMA), mode="append", commit_properties=mark
-            )
-        return int(table.num_rows)
+            write_deltalake(str(self.table), reader, mode="append", commit_properties=mark)
+        return number

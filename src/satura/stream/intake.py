@@ -42,7 +42,6 @@ class Intake:
     def take(self, quads: Iterable[Quad], *, add: bool = True) -> None:
         """Take statements that are added, or removed."""
         for quad in quads:
-            # A statement moves to the end, so that the order is that of the last word.
             self.last[quad] = add
             self.statements += 1
 

@@ -237,6 +237,8 @@ class TopicFeed:
             "request.timeout.ms": str(WAIT * 500),
             "delivery.timeout.ms": str(WAIT * 1000),
             "max.block.ms": str(WAIT * 1000),
+            # What a new feed begins with may be long; this is the most that brokers allow.
+            "transaction.timeout.ms": "900000",
         }
         kind = self._jvm.org.apache.kafka.common.serialization.ByteArraySerializer
         producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(
