@@ -48,7 +48,8 @@ def set_up_logging(verbose: bool) -> None:
         stream=sys.stderr, format="%(levelname)s %(message)s", level=logging.WARNING
     )
     logging.getLogger("satura").setLevel(logging.INFO if verbose else logging.WARNING)
-    logging.getLogger("py4j").setLevel(logging.ERROR)
+    # It prints the stack of every batch of a stream that fails; what failed, we say ourselves.
+    logging.getLogger("py4j").setLevel(logging.ERROR if verbose else logging.CRITICAL)
 
 
 @contextmanager

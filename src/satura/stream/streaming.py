@@ -171,7 +171,7 @@ class Stream:
                     self._error = None if self._stop.is_set() else cause
                     break
                 self._failures += 1
-                pause = min(FIRST_PAUSE * 2 ** (self._failures - 1), LONGEST_PAUSE)
+                pause = min(FIRST_PAUSE * 2 ** min(self._failures - 1, 10), LONGEST_PAUSE)
                 log.warning("%s; trying again in %.0f s", cause, pause)
                 self._set("waiting", f"{cause.message}; trying again in {pause:.0f} s")
                 self._stop.wait(pause)
