@@ -203,3 +203,30 @@ def test_named(tmp_path: Path, name: str) -> None:
     for triple in order:
         store.apply((frozenset(), frozenset([triple])))
     assert store.maintainer.store.info.counts.asserted == 0
+
+
+# Both ways round, and by way of somebody: the second is a join.
+ROUND = """
+PREFIX : <http://e/>
+RULE :back { ?y :p ?x } WHERE { ?x :p ?y }
+RULE :way { ?x :p ?y } WHERE { ?x :q ?z . ?z :q ?y }
+"""
+
+
+def test_what_a_triple_entails_does_not_conclude_it(tmp_path: Path) -> None:
+    """An asserted triple that a join concluded as well, and what it entails entails it again."""
+    store = Followed.empty(tmp_path, read_rules(ROUND, source="round"))
+    store.apply((frozenset({(X, P, Y), (X, Q, Z), (Z, Q, Y)}), frozenset()))
+    outcome = store.apply((frozenset(), frozenset({(X, Q, Z)})), "dred")
+    assert outcome.algorithm == "dred"
+    store.apply((frozenset(), frozenset({(X, P, Y)})), "dred")
+
+
+def test_what_follows_from_a_conclusion_stays_with_it(tmp_path: Path) -> None:
+    """Of two joins that conclude a triple one goes: what follows from the triple stays."""
+    store = Followed.empty(tmp_path, read_rules(ROUND, source="round"))
+    both = {(X, Q, Z), (Z, Q, Y), (X, Q, C), (C, Q, Y)}
+    store.apply((frozenset({*both, (Y, P, X)}), frozenset()))
+    store.apply((frozenset(), frozenset({(X, Q, Z)})), "dred")
+    store.apply((frozenset(), frozenset({(Y, P, X)})), "dred")
+    store.apply((frozenset(), frozenset({(X, Q, C)})), "dred")

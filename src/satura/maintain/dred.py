@@ -262,7 +262,7 @@ class Run:
         """Find what still follows, and what follows from all that is new."""
         rows = self.touched
         again = self.firing.derivable(doubtful, self.facts)
-        again |= self._follows(doubtful - again)
+        again |= self._follows(doubtful - again, again)
         for fact in again:
             rows.after[fact].joined = True
         came = {f for f, row in rows.after.items() if row.holds and not self._was(f)}
@@ -285,25 +285,32 @@ class Run:
                 if row.support == 0:
                     row.joined = True
 
-    def _follows(self, wanted: Collection[Fact]) -> set[Fact]:
-        """Return those facts that follow from one that is there, by rules that do not join."""
+    def _follows(self, wanted: Collection[Fact], again: Collection[Fact]) -> set[Fact]:
+        """Return those facts that follow, by rules that do not join, from what joins conclude.
+
+        What given triples entail does not count: that is support, and a triple may be entailed by
+        what it entails itself.
+        """
         if not wanted or not self.table:
             return set()
-        rows = _by_conclusion(self.table)
+        table, rows = _by_conclusion(self.table), self.touched
 
-        def find() -> set[Fact]:
+        def find() -> set[tuple[Fact, Fact]]:
             return {
-                fact
+                (fact, body)
                 for fact in wanted
-                if any(
-                    fits(form, fact)
-                    and any(True for _ in self.facts.match(fill(body, bind(form, fact, {}))))
-                    for key in _keys_of(fact)
-                    for form, body in rows.get(key, ())
-                )
+                for key in _keys_of(fact)
+                for form, pattern in table.get(key, ())
+                if fits(form, fact)
+                for body in self.facts.match(fill(pattern, bind(form, fact, {})))
             }
 
-        return settle(self.facts, find)
+        pairs = settle(self.facts, find)
+        bodies = {body for _, body in pairs}
+        rows.load(bodies)
+        joined = {f for f in bodies if f in again or (rows.after[f].joined and f not in wanted)}
+        joined |= self.firing.derivable(bodies - joined - set(wanted), self.facts)
+        return {fact for fact, body in pairs if body in joined}
 
     def _was(self, fact: Fact) -> bool:
         """Say whether a fact was there all along, or is known to be there already."""
