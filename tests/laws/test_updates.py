@@ -230,3 +230,15 @@ def test_what_follows_from_a_conclusion_stays_with_it(tmp_path: Path) -> None:
     store.apply((frozenset(), frozenset({(X, Q, Z)})), "dred")
     store.apply((frozenset(), frozenset({(Y, P, X)})), "dred")
     store.apply((frozenset(), frozenset({(X, Q, C)})), "dred")
+
+
+def test_what_follows_by_way_of_a_literal_is_closed_again(tmp_path: Path) -> None:
+    """No store holds a triple with a literal as its subject, but something may follow from it."""
+    rules = """
+    PREFIX : <http://e/>
+    RULE :back { ?y :q ?x } WHERE { ?x ?v ?y }
+    RULE :all { :z :p ?y } WHERE { ?x ?v ?y }
+    """
+    store = Followed.empty(tmp_path, read_rules(rules, source="literal"))
+    store.apply((frozenset({(X, P, '"l"'), (X, R, Y)}), frozenset()))
+    store.apply((frozenset(), frozenset({(X, R, Y)})))

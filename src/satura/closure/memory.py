@@ -8,7 +8,7 @@ Transitive properties are the exception: they are closed as graphs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,12 +51,17 @@ class Facts:
                 index.setdefault(_key(fact, places), []).append(fact)
         return new
 
-    def rewritten(self, equality: Equality, number: int) -> tuple[Facts, list[Fact]]:
-        """Return the facts about representatives; those that changed are new as of a round."""
+    def rewritten(
+        self, equality: Equality, number: int, grown: Collection[int] = frozenset()
+    ) -> tuple[Facts, list[Fact]]:
+        """Return the facts about representatives; those that changed are new as of a round.
+
+        So are those about representatives that have `grown`: conditions may hold of them now.
+        """
         out, changed = Facts(), []
         for fact, age in self.rounds.items():
             here = equality.rewrite(fact)
-            if here == fact:
+            if here == fact and not any(term in grown for term in fact):
                 out.rounds[fact] = age
             else:
                 changed.append(here)
@@ -117,6 +122,7 @@ def join_in_memory(
     derives = closed.consequences.derives
     same_as = equality.find(SAME_AS)
     joins = Joins(closed.shapes, texts, bounded=budget is not None)
+    conditional = any(shape.conditions for shape in closed.shapes)
     done = Joined(Counter(), Facts())
     new = done.facts.add(start, 0)
     number = spent = 0
@@ -129,7 +135,8 @@ def join_in_memory(
                     return done
                 _rewrite(done, equality)
                 equal = {(equality.find(x), same_as, equality.find(x)) for x in lost}
-                done.facts, changed = done.facts.rewritten(equality, number)
+                grown = {equality.find(x) for x in lost} if conditional else set()
+                done.facts, changed = done.facts.rewritten(equality, number, grown)
                 new = [*changed, *(f for f in new if f in done.facts.rounds)]
                 new = [f for f in dict.fromkeys(new) if done.facts.rounds[f] == number]
                 new += done.facts.add((f for f in equal if takes_part(f)), number)

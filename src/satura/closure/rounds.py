@@ -385,6 +385,14 @@ class Run:
         old = aged.select(F.struct(*PLACES).alias("old"), "age", *PLACES)
         here = rewrite(self.spark, old, self.equality)
         changed = F.struct(*PLACES) != F.col("old")
+        if any(shape.conditions for shape in self.closed.shapes):
+            # Conditions may hold now of representatives that stand for more terms than before.
+            grown = facts_frame(self.spark, [(self.equality.find(x), 0, 0) for x in lost])
+            for place in PLACES:
+                is_grown = grown.select(F.col("s").alias(place)).distinct()
+                is_grown = F.broadcast(is_grown.withColumn(f"_{place}", F.lit(True)))
+                here = here.join(is_grown, place, "left")
+                changed = changed | F.coalesce(f"_{place}", F.lit(False))
         here = here.withColumn("age", F.when(changed, F.lit(self.number)).otherwise(F.col("age")))
         terms = {self.equality.find(term) for term in lost}
         equal = facts_frame(self.spark, [(term, self.same_as, term) for term in terms])

@@ -12,7 +12,7 @@ import numpy as np
 
 from satura.closure.consequences import Table
 from satura.closure.literals import wanted_bindings
-from satura.closure.program import Fact
+from satura.closure.program import Fact, Pattern
 from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O
@@ -96,7 +96,8 @@ def _refusals(
 ) -> Callable[[Iterable[Fact]], None]:
     """Return the check of facts that come or go: what they lead to has to be followed here."""
     program, feeds = context.program, context.old.closed.consequences.feeds
-    turned, is_fed = _predicates_turned(table, relevance), bool(feeds)
+    shapes = context.old.closed.shapes
+    turned, is_fed = _predicates_turned(table, relevance, shapes), bool(feeds)
 
     def check(facts: Iterable[Fact]) -> None:
         for fact in facts:
@@ -111,7 +112,9 @@ def _refusals(
     return check
 
 
-def _predicates_turned(table: Table, relevance: Relevance) -> set[int] | None:
+def _predicates_turned(
+    table: Table, relevance: Relevance, shapes: Sequence[Shape]
+) -> set[int] | None:
     """Return the predicates whose objects become subjects of facts that joins look at.
 
     None stands for every predicate.
@@ -127,7 +130,23 @@ def _predicates_turned(table: Table, relevance: Relevance) -> set[int] | None:
     }
     for keyed in (table.object, table.subject):
         found |= {p for (p, _), forms in keyed.items() if turns(forms)}
+    for shape in shapes:
+        for _, p, _ in _turned_patterns(shape, relevance):
+            values = shape.values(p)
+            if values is None:
+                return None
+            found |= values
     return found
+
+
+def _turned_patterns(shape: Shape, relevance: Relevance) -> list[Pattern]:
+    """Return the patterns of a rule whose object becomes the subject of what it concludes.
+
+    A literal in its place would be the subject of a fact that no store holds and joins look at.
+    """
+    subjects = {head[0] for head in shape.head if relevance.may_be(head)}
+    subjects -= {s for s, _, _ in shape.body}
+    return [pattern for pattern in shape.body if pattern[2] in subjects]
 
 
 def _without_literals(
@@ -147,11 +166,11 @@ def _check_literals(context: Context, relevance: Relevance) -> None:
     """Refuse what literals would do that is not followed here."""
     program, state, delta = context.program, context.state, context.delta
     closed = context.old.closed
-    turned = _predicates_turned(closed.consequences.derives, relevance)
+    turned = _predicates_turned(closed.consequences.derives, relevance, closed.shapes)
     if turned is None or turned:
         new = delta.added[delta.added[:, 2] < 0, 1]
         is_new = len(new) > 0 and (turned is None or not turned.isdisjoint(new.tolist()))
-        if is_new or len(state.asserted_literals(turned)):
+        if is_new or len(state.asserted_literals(turned)) or len(state.derived_literals(turned)):
             raise NotIncrementalError("a literal is a subject in a join")
     for rule in program.literal_rules:
         if len(rule.variables) == 1 and not rule.rule.rule.false:

@@ -113,6 +113,10 @@ class State:
         places = {"p": predicates}
         return self._matching("asserted", places, ("s", "p", "o", "g"), literals=True)
 
+    def derived_literals(self, predicates: Collection[int] | None = None) -> Ints:
+        """Return the derived triples whose object is a literal, of some predicates or of all."""
+        return self._matching("derived", {"p": predicates}, PLACES, literals=True)
+
     def rows_near(self, predicates: Collection[int]) -> int:
         """Return how many asserted rows are in files that may hold these predicates."""
         wanted = np.array(sorted(predicates), np.int64)
