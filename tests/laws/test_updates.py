@@ -236,7 +236,9 @@ def test_what_follows_by_way_of_a_literal_is_closed_again(tmp_path: Path) -> Non
     """No store holds a triple with a literal as its subject, but something may follow from it."""
     rules = """
     PREFIX : <http://e/>
+    RULE :types { ?y a ?x } WHERE { ?x :r ?y }
     RULE :back { ?y :q ?x } WHERE { ?x ?v ?y }
+    RULE :loop { :z :q ?x } WHERE { ?x :p ?x }
     RULE :all { :z :p ?y } WHERE { ?x ?v ?y }
     """
     store = Followed.empty(tmp_path, read_rules(rules, source="literal"))
