@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.closure.equality import Equality
+from satura.closure.program import PLACES
+from satura.closure.shapes import Shape
 from satura.errors import LimitError
 
 if TYPE_CHECKING:
@@ -71,3 +74,20 @@ def merge_equal(equality: Equality, facts: DataFrame, same_as: int) -> set[int]:
             "functional",
         )  # fmt: skip
     return equality.merge(zip(table["s"].to_pylist(), table["o"].to_pylist(), strict=True))
+
+
+def about_grown(facts: DataFrame, terms: Collection[int], shapes: Iterable[Shape]) -> DataFrame:
+    """Add a column `grown`: whether conditions may hold of a fact now that did not before.
+
+    They are tried on all that a representative stands for, and `terms` stand for more.
+    """
+    if not any(shape.conditions for shape in shapes):
+        return facts.withColumn("grown", F.lit(False))
+    ids = pa.table({"id": pa.array(sorted(terms), pa.int64())})
+    some = facts.sparkSession.createDataFrame(ids)
+    grown = F.lit(False)
+    for place in PLACES:
+        named = some.select(F.col("id").alias(place), F.lit(True).alias(f"_{place}"))
+        facts = facts.join(F.broadcast(named), place, "left")
+        grown = grown | F.coalesce(f"_{place}", F.lit(False))
+    return facts.withColumn("grown", grown).drop(*(f"_{place}" for place in PLACES))

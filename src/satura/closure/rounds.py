@@ -36,7 +36,7 @@ from satura.closure.joins import (
 from satura.closure.memory import follow
 from satura.closure.program import PLACES, SAME_AS, Fact, Pattern
 from satura.closure.relevance import Relevance, may_be_schema
-from satura.closure.representatives import merge_equal, rewrite
+from satura.closure.representatives import about_grown, merge_equal, rewrite
 from satura.closure.saturate import Closed, Progress
 from satura.closure.scratch import CONCLUSION, TRIPLE, Scratch
 from satura.closure.shapes import Shape, is_transitive, mirrored
@@ -384,17 +384,10 @@ class Run:
         assert aged is not None
         old = aged.select(F.struct(*PLACES).alias("old"), "age", *PLACES)
         here = rewrite(self.spark, old, self.equality)
-        changed = F.struct(*PLACES) != F.col("old")
-        if any(shape.conditions for shape in self.closed.shapes):
-            # Conditions may hold now of representatives that stand for more terms than before.
-            grown = facts_frame(self.spark, [(self.equality.find(x), 0, 0) for x in lost])
-            for place in PLACES:
-                is_grown = grown.select(F.col("s").alias(place)).distinct()
-                is_grown = F.broadcast(is_grown.withColumn(f"_{place}", F.lit(True)))
-                here = here.join(is_grown, place, "left")
-                changed = changed | F.coalesce(f"_{place}", F.lit(False))
-        here = here.withColumn("age", F.when(changed, F.lit(self.number)).otherwise(F.col("age")))
         terms = {self.equality.find(term) for term in lost}
+        here = about_grown(here, terms, self.closed.shapes)
+        changed = (F.struct(*PLACES) != F.col("old")) | F.col("grown")
+        here = here.withColumn("age", F.when(changed, F.lit(self.number)).otherwise(F.col("age")))
         equal = facts_frame(self.spark, [(term, self.same_as, term) for term in terms])
         both = here.select(*PLACES, "age").unionByName(equal.withColumn("age", F.lit(self.number)))
         name = self.site.name("rewritten")
