@@ -51,6 +51,13 @@ def messages(frame: DataFrame) -> Seen:
     ]  # fmt: skip
 
 
+def assert_each_once(batches: Batches, count: int) -> None:
+    """Check that so many numbered messages are in the batches, in whatever order."""
+    seen = [message for batch in batches.values() for message in batch]
+    assert len(seen) == count
+    assert set(seen) == set(numbered(count))
+
+
 def start(source: DataStreamReader, batches: Batches, checkpoint: Path) -> StreamingQuery:
     """Start a query that keeps each batch; it looks for new messages five times a second.
 
@@ -155,9 +162,7 @@ def test_a_stream_reads_everything_once_in_bounded_batches(
     wait_for(lambda: sum(map(len, batches.values())) >= 30, query)
     query.stop()
     assert all(len(batch) <= 10 for batch in batches.values())
-    seen = [message for batch in batches.values() for message in batch]
-    assert len(seen) == 30
-    assert set(seen) == set(numbered(30))
+    assert_each_once(batches, 30)
 
 
 def test_spark_does_not_read_what_is_not_committed(
@@ -194,9 +199,7 @@ def test_a_stream_waits_for_a_broker_that_comes_back(
     clients.produce("waiting", numbered(5, first=20))
     wait_for(lambda: sum(map(len, batches.values())) >= 25, query)
     query.stop()
-    seen = [message for batch in batches.values() for message in batch]
-    assert len(seen) == 25
-    assert set(seen) == set(numbered(25))
+    assert_each_once(batches, 25)
 
 
 def test_a_stream_fails_when_the_broker_stays_away_and_can_be_started_again(
@@ -224,6 +227,4 @@ def test_a_stream_fails_when_the_broker_stays_away_and_can_be_started_again(
     query = start(source, batches, tmp_path / "checkpoint")
     wait_for(lambda: sum(map(len, batches.values())) >= 25, query)
     query.stop()
-    seen = [message for batch in batches.values() for message in batch]
-    assert len(seen) == 25
-    assert set(seen) == set(numbered(25))
+    assert_each_once(batches, 25)

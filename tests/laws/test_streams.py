@@ -19,6 +19,7 @@ from satura.maintain.create import create_store
 from satura.reference import close, is_rdf
 from satura.rules.model import RuleSet
 from satura.rules.reader import load_rules
+from satura.store import Store
 from satura.store.rows import RowCache
 from satura.stream.batches import Batches
 from satura.stream.feed import DeltaFeed, Feed, PatchFeed, Span
@@ -116,19 +117,13 @@ class Noted:
 
 def batches_of(path: Path, rules: RuleSet, source: Given, feed: Feed) -> Batches:
     """Make a stream into a store, new or not."""
-    store = create_store(path, rules) if not (path / "facts").exists() else None
-    maintainer = Maintainer(store) if store else Maintainer(_open(path))
+    store = Store.open(path) if (path / "facts").exists() else create_store(path, rules)
+    maintainer = Maintainer(store)
     directory = path / "streams" / "given"
     directory.mkdir(parents=True, exist_ok=True)
     publisher = Publisher(feed, _no_spark, RowCache())
     publisher.begin(maintainer.store, whole=True)
     return Batches(maintainer, source, directory, "given", publisher)
-
-
-def _open(path: Path):  # type: ignore[no-untyped-def]
-    from satura.store import Store
-
-    return Store.open(path)
 
 
 def _no_spark() -> SparkSession:
@@ -137,7 +132,7 @@ def _no_spark() -> SparkSession:
 
 def check(path: Path, rules: RuleSet, asserted: set[Triple], published: set[Triple]) -> None:
     """Hold a store and what was published of it against the reference."""
-    followed = Followed(rules, Maintainer(_open(path)), asserted)
+    followed = Followed(rules, Maintainer(Store.open(path)), asserted)
     expected = {t for t in close(rules, asserted) if is_rdf(t)}
     assert_same(expected, closure_of(followed.maintainer.state), "the store")
     assert_same(expected, published, "the feed")
@@ -189,12 +184,12 @@ def test_batches_that_come_again_are_applied_once(tmp_path: Path, kind: str) -> 
             asserted = final([[(t, True) for t in asserted], batch])
             if random.random() < 0.5:
                 triple = (f"<http://e/{seed}-{number}>", "<http://e/p0>", "<http://e/o>")
-                Followed(rules, Maintainer(_open(path)), set(asserted)).apply(
+                Followed(rules, Maintainer(Store.open(path)), set(asserted)).apply(
                     (frozenset({triple}), frozenset())
                 )
                 other.add(triple)
                 asserted.add(triple)
-        batches_of(path, rules, source, feed).publisher.catch_up(_open(path))  # type: ignore[union-attr]
+        batches_of(path, rules, source, feed).publisher.catch_up(Store.open(path))  # type: ignore[union-attr]
         check(path, rules, asserted, published(feed))
         assert len(read_reports(path / "streams" / "given")) == len(source.batches)
 

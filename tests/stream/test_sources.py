@@ -25,7 +25,7 @@ from satura.rules.reader import load_rules
 from satura.store import Store
 from satura.stream.feed import PatchFeed, Span
 from satura.stream.report import BatchReport
-from satura.stream.sources import open_source
+from satura.stream.sources import BatchLimits, open_source
 from satura.stream.streaming import Stream, parse_trigger, start_stream
 from satura.terms.ntriples import Triple
 from satura.vocab import RDF_TYPE, RDFS
@@ -139,15 +139,9 @@ def test_a_cut_data_set(spark: SparkSession, tmp_path: Path, name: str) -> None:
     path = tmp_path / "kb"
     satura.create(spark, path, name)
     reports = run(spark, path, str(tmp_path / "in"), feed=tmp_path / "feed",
-                  limits=satura_limits(max_files=1))  # fmt: skip
+                  limits=BatchLimits(max_files=1))  # fmt: skip
     assert len(reports) == 7
     check(path, load_rules(name), final, published(PatchFeed(tmp_path / "feed")))
-
-
-def satura_limits(**limits: int):  # type: ignore[no-untyped-def]
-    from satura.stream.sources import BatchLimits
-
-    return BatchLimits(**limits)
 
 
 def test_a_table_and_its_changes(spark: SparkSession, tmp_path: Path) -> None:
@@ -165,7 +159,7 @@ def test_a_table_and_its_changes(spark: SparkSession, tmp_path: Path) -> None:
     DeltaTable(str(table)).delete(f"s = '{iri('a')}'")
     write_deltalake(str(table), rows("a"), mode="append")
     DeltaTable(str(table)).delete(f"s = '{iri('b')}'")
-    reports = run(spark, path, f"delta:{table}", limits=satura_limits(max_files=3))
+    reports = run(spark, path, f"delta:{table}", limits=BatchLimits(max_files=3))
     assert [x.batch for x in reports] == [1, 2]
     assert {s for s, _, _ in asserted(path)} == {iri(n) for n in "acde"}
 
@@ -291,7 +285,7 @@ def test_another_writer_comes_first(spark: SparkSession, tmp_path: Path) -> None
         done.append(f"t{report.batch}")
 
     stream = start_stream(
-        spark, path, open_source(str(here), limits=satura_limits(max_files=1)),
+        spark, path, open_source(str(here), limits=BatchLimits(max_files=1)),
         feed=PatchFeed(tmp_path / "feed"), trigger=parse_trigger("available-now"), watch=write,
     )  # fmt: skip
     assert stream.await_end(300)

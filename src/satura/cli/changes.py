@@ -98,11 +98,10 @@ def _many(before: Store, after: Store, session: Callable[[], SparkSession]) -> I
 
 
 def _write_patch(stream: IO[bytes], rows: Iterable[Row], since: int, until: int) -> None:
-    from satura.io.patch import Change, write_patch  # noqa: PLC0415
-    from satura.vocab import XSD  # noqa: PLC0415
+    from satura.io.patch import Change, version_headers, write_patch  # noqa: PLC0415
 
-    headers = [(k, f'"{v}"^^<{XSD}integer>') for k, v in (("from", since), ("to", until))]
-    write_patch(stream, (Change(came, s, p, o) for s, p, o, came in rows), headers)
+    changes = (Change(came, s, p, o) for s, p, o, came in rows)
+    write_patch(stream, changes, version_headers(since, until))
 
 
 class _StandardOutput(io.RawIOBase):

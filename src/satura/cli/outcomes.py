@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -23,7 +24,7 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(as_data(outcome), indent=2))
         return
-    table = _table()
+    table = sums_table()
     _add_changes(table, [outcome])
     table.add_row("algorithm", outcome.algorithm)
     table.add_row("why", outcome.why)
@@ -38,7 +39,7 @@ def show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> None:
         data = {"transactions": [as_data(outcome) for outcome in outcomes]}
         typer.echo(json.dumps(data, indent=2))
         return
-    table = _table()
+    table = sums_table()
     table.add_row("transactions", f"{len(outcomes):,}")
     table.add_section()
     _add_changes(table, outcomes)
@@ -74,20 +75,25 @@ def as_data(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def _table() -> Table:
+def sums_table() -> Table:
+    """Return a table of names and numbers."""
     table = Table(show_header=False)
     table.add_column()
     table.add_column(justify="right", overflow="fold")
     return table
 
 
-def _add_changes(table: Table, outcomes: Sequence[Outcome]) -> None:
+def add_changes(table: Table, sums: Mapping[str, int]) -> None:
+    """Add how many triples came and went, by the names of `Counted`."""
     for kind in KINDS:
-        added, removed = (
-            sum(getattr(x.counts, f"{kind}_{change}") for x in outcomes)
-            for change in ("added", "removed")
-        )
-        table.add_row(kind, f"+{added:,} -{removed:,}")
+        table.add_row(kind, f"+{sums[f'{kind}_added']:,} -{sums[f'{kind}_removed']:,}")
+
+
+def _add_changes(table: Table, outcomes: Sequence[Outcome]) -> None:
+    sums: Counter[str] = Counter()
+    for outcome in outcomes:
+        sums.update(asdict(outcome.counts))
+    add_changes(table, sums)
     if rejected := sum(x.rejected for x in outcomes):
         table.add_row("rejected", f"{rejected:,}")
     table.add_section()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,7 @@ from rich.table import Table
 
 from satura.cli.console import err, out, start_session
 from satura.cli.options import Json, Master, Memory, Ui
+from satura.cli.outcomes import add_changes, sums_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +29,11 @@ app = typer.Typer(help="Saturate RDF as it arrives.", no_args_is_help=False)
 
 SHOWN = 12
 """Batches that the live table shows."""
+SUMMED = (
+    "statements", "rejected", "asserted_added", "asserted_removed", "inferred_added",
+    "inferred_removed", "closure_added", "closure_removed", "looked_up", "rows_read", "files_read",
+    "seconds",
+)  # fmt: skip
 STAGES = ("read", "look up", "maintain", "write", "commit", "compact", "publish")
 
 
@@ -134,16 +141,14 @@ def stream(
     with start_session(master=master, memory=memory, ui=ui, jit="thorough", config=config) as spark:
         started.append(spark)
         shown = _Shown(as_json)
-        listener = None
-        if metrics is not None:
-            from satura.stream.metrics import Metrics  # noqa: PLC0415
-
-            listener = Metrics(metrics, name or opened.label)
-            spark.streams.addListener(listener)
-            shown.watchers.append(listener.watch)
         with stopping() as is_stopped, ExitStack() as stack:
-            if listener is not None:
+            if metrics is not None:
+                from satura.stream.metrics import Metrics  # noqa: PLC0415
+
+                listener = Metrics(metrics, name or opened.label)
+                spark.streams.addListener(listener)
                 stack.callback(spark.streams.removeListener, listener)
+                shown.watchers.append(listener.watch)
             running = start_stream(
                 spark, store, opened, rules=rules, schema=schema or (), feed=published,
                 feed_from=feed_from, trigger=when, on_error=on_error, name=name, retries=retries,
@@ -202,8 +207,11 @@ def report(
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in reports], indent=2))
         return
+    sums = _Sums()
+    for one in reports:
+        sums.add(one)
     out.print(_table(reports))
-    out.print(_sums(reports))
+    out.print(sums.table())
 
 
 class _Shown:
@@ -211,14 +219,14 @@ class _Shown:
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
-        self._last: list[BatchReport] = []
-        self._all: list[BatchReport] = []
+        self._last: deque[BatchReport] = deque(maxlen=SHOWN)
+        self._sums = _Sums()
         self.watchers: list[Callable[[BatchReport], None]] = []
 
     def add(self, report: BatchReport) -> None:
         """Take the report of a batch."""
-        self._all.append(report)
-        self._last = self._all[-SHOWN:]
+        self._last.append(report)
+        self._sums.add(report)
         if self._as_json:
             typer.echo(json.dumps(asdict(report)))
         for watch in self.watchers:
@@ -226,25 +234,22 @@ class _Shown:
 
     def follow(self, running: Stream, is_stopped: Callable[[], bool]) -> None:
         """Wait for the end of a stream, or for somebody who stops it."""
-        if not err.is_terminal:
+        live = Live(console=err, refresh_per_second=4, transient=True)
+        with live if err.is_terminal else nullcontext():
             while not running.await_end(0.2):
-                if is_stopped():
-                    running.stop()
-            return
-        with Live(console=err, refresh_per_second=4, transient=True) as live:
-            while not running.await_end(0.2):
-                live.update(self._live(running))
+                if err.is_terminal:
+                    live.update(self._live(running))
                 if is_stopped():
                     running.stop()
 
     def _live(self, running: Stream) -> Table:
-        table, status = _table(self._last), running.status
+        table, status = _table([*self._last]), running.status
         table.caption = f"{status.state} {status.message}".strip()
         return table
 
     def summary(self, running: Stream) -> Table:
         """Return what all batches did."""
-        table = _sums(self._all)
+        table = self._sums.table()
         table.add_row("run", str(running.directory))
         return table
 
@@ -266,25 +271,32 @@ def _table(reports: Sequence[BatchReport]) -> Table:
     return table
 
 
-def _sums(reports: Sequence[BatchReport]) -> Table:
-    table = Table(show_header=False)
-    table.add_column()
-    table.add_column(justify="right", overflow="fold")
-    table.add_row("batches", f"{len(reports):,}")
-    table.add_row("statements", f"{sum(x.statements for x in reports):,}")
-    for kind in ("asserted", "inferred", "closure"):
-        added, removed = (
-            sum(getattr(x, f"{kind}_{change}") for x in reports) for change in ("added", "removed")
-        )
-        table.add_row(kind, f"+{added:,} -{removed:,}")
-    table.add_row("rejected", f"{sum(x.rejected for x in reports):,}")
-    table.add_row("looked up", f"{sum(x.looked_up for x in reports):,}")
-    table.add_row("rows read", f"{sum(x.rows_read for x in reports):,}")
-    table.add_row("files read", f"{sum(x.files_read for x in reports):,}")
-    table.add_row("seconds", f"{sum(x.seconds for x in reports):.2f} s")
-    if reports:
-        table.add_row("version", str(reports[-1].version))
-    return table
+class _Sums:
+    """What batches did in all, without keeping them: a stream may have any number."""
+
+    def __init__(self) -> None:
+        self._sums: Counter[str] = Counter()
+        self._version: int | None = None
+
+    def add(self, report: BatchReport) -> None:
+        """Take the report of a batch."""
+        self._sums["batches"] += 1
+        for name in SUMMED:
+            self._sums[name] += getattr(report, name)
+        self._version = report.version
+
+    def table(self) -> Table:
+        """Return them for people."""
+        sums, table = self._sums, sums_table()
+        table.add_row("batches", f"{sums['batches']:,}")
+        table.add_row("statements", f"{sums['statements']:,}")
+        add_changes(table, sums)
+        for name in ("rejected", "looked_up", "rows_read", "files_read"):
+            table.add_row(name.replace("_", " "), f"{sums[name]:,}")
+        table.add_row("seconds", f"{sums['seconds']:.2f} s")
+        if self._version is not None:
+            table.add_row("version", str(self._version))
+        return table
 
 
 @contextmanager

@@ -134,9 +134,10 @@ def join_in_memory(
                     done.again = True
                     return done
                 _rewrite(done, equality)
-                equal = {(equality.find(x), same_as, equality.find(x)) for x in lost}
-                grown = {equality.find(x) for x in lost} if conditional else set()
-                done.facts, changed = done.facts.rewritten(equality, number, grown)
+                grown = {equality.find(x) for x in lost}
+                equal = {(x, same_as, x) for x in grown}
+                tried = grown if conditional else frozenset[int]()
+                done.facts, changed = done.facts.rewritten(equality, number, tried)
                 new = [*changed, *(f for f in new if f in done.facts.rounds)]
                 new = [f for f in dict.fromkeys(new) if done.facts.rounds[f] == number]
                 new += done.facts.add((f for f in equal if takes_part(f)), number)

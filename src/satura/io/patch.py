@@ -37,20 +37,18 @@ from satura.io.patch_rows import (
     row_error,
 )
 from satura.io.slow import Quad
-from satura.terms.literals import make_literal, split_literal
+from satura.terms.literals import make_literal, make_xsd, split_literal
 from satura.terms.ntriples import Term, is_blank, is_iri
-from satura.terms.patterns import BAD_PERCENT, BLANK, IRI, LITERAL
+from satura.terms.patterns import BAD_PERCENT, IRI, LITERAL, STATEMENT
 
 Header: TypeAlias = tuple[str, Term]
 
 BEGIN: Final = b"TX .\n"
 END: Final = b"TC .\n"
 OPERATIONS: Final = ("H", "TX", "TC", "TA", "PA", "PD", "A", "D")
-_NODE: Final = rf"({IRI}|{BLANK})"
-_CANONICAL: Final = re.compile(
-    rf"([AD]) {_NODE} ({IRI}) ({IRI}|{BLANK}|{LITERAL})(?: {_NODE})? \.\n?"
-)
-_ROWS: Final = re.compile(f"^{_CANONICAL.pattern.removesuffix(chr(92) + 'n?')}$", re.MULTILINE)
+_ROW: Final = rf"([AD]) {STATEMENT}"
+_CANONICAL: Final = re.compile(rf"{_ROW}\n?")
+_ROWS: Final = re.compile(f"^{_ROW}$", re.MULTILINE)
 _MARKS: Final = re.compile(r"\n(TX|TC) \.(?=\n)")
 _HEADERS: Final = re.compile(rf"(?:H {WORD} (?:{IRI}|{LITERAL}) \.\n)+")
 _BAD_PERCENT: Final = re.compile(BAD_PERCENT)
@@ -110,6 +108,14 @@ def read_patch(
         for label, stream in _open(str(source)):
             with stream:
                 yield from _transactions(stream, label, on_error)
+
+
+def version_headers(since: int | None, until: int) -> list[Header]:
+    """Return the headers of a patch that leads from one version of a store to another."""
+    ends = (("from", since), ("to", until))
+    return [
+        (key, make_xsd(str(version), "integer")) for key, version in ends if version is not None
+    ]
 
 
 def read_canonical(path: str | Path) -> list[tuple[str, str, str, str, str]] | None:

@@ -23,13 +23,12 @@ from satura.io.faults import SHOWN, Faults, parse_error
 from satura.io.inputs import LINE_FORMATS, TABLE_FORMATS, Format, Input
 from satura.io.slow import BATCH_ROWS, Fault, Quad, Rows, parse_lines
 from satura.terms.blanks import document_scope
-from satura.terms.patterns import BAD_PERCENT, BLANK, IRI, LITERAL
+from satura.terms.patterns import BAD_PERCENT, STATEMENT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NODE: Final = rf"({IRI}|{BLANK})"
-_CANONICAL: Final = re.compile(rf"{_NODE} ({IRI}) ({IRI}|{BLANK}|{LITERAL})(?: {_NODE})? \.")
+_CANONICAL: Final = re.compile(STATEMENT)
 _BAD_PERCENT: Final = re.compile(BAD_PERCENT)
 # Distinct cells of a table that are remembered; predicates and classes repeat, the rest hardly.
 _CELLS: Final = 1 << 16

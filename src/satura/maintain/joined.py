@@ -52,12 +52,13 @@ def _maintain(context: Context) -> Result:
     if not fit_memory([*closed.shapes, *every]):
         raise NotIncrementalError("rules have conditions that Spark tries")
     relevance = find_relevance([*closed.shapes, *falses])
-    _check_literals(context, relevance)
     table = closed.consequences.derives
+    turned = _predicates_turned(table, relevance, closed.shapes)
+    _check_literals(context, relevance, turned)
     facts, weights = sum_up(
         [(conclude(delta.added, table), 1), (conclude(delta.removed, table), -1)]
     )
-    check = _refusals(context, relevance, table)
+    check = _refusals(context, relevance, turned)
     check(_facts(facts[(facts[:, 0] < 0) | (facts[:, 1] < 0)]))
     valid = (facts[:, 0] >= 0) & (facts[:, 1] >= 0)
     change = dict(zip(_facts(facts[valid]), weights[valid].tolist(), strict=True))
@@ -92,12 +93,11 @@ def _as_rows(rows: dict[Fact, Row]) -> Rows:
 
 
 def _refusals(
-    context: Context, relevance: Relevance, table: Table
+    context: Context, relevance: Relevance, turned: Collection[int] | None
 ) -> Callable[[Iterable[Fact]], None]:
     """Return the check of facts that come or go: what they lead to has to be followed here."""
-    program, feeds = context.program, context.old.closed.consequences.feeds
-    shapes = context.old.closed.shapes
-    turned, is_fed = _predicates_turned(table, relevance, shapes), bool(feeds)
+    program, consequences = context.program, context.old.closed.consequences
+    table, feeds, is_fed = consequences.derives, consequences.feeds, bool(consequences.feeds)
 
     def check(facts: Iterable[Fact]) -> None:
         for fact in facts:
@@ -162,11 +162,10 @@ def _without_literals(
     return read
 
 
-def _check_literals(context: Context, relevance: Relevance) -> None:
+def _check_literals(context: Context, relevance: Relevance, turned: set[int] | None) -> None:
     """Refuse what literals would do that is not followed here."""
     program, state, delta = context.program, context.state, context.delta
     closed = context.old.closed
-    turned = _predicates_turned(closed.consequences.derives, relevance, closed.shapes)
     if turned is None or turned:
         new = delta.added[delta.added[:, 2] < 0, 1]
         is_new = len(new) > 0 and (turned is None or not turned.isdisjoint(new.tolist()))

@@ -255,7 +255,12 @@ def commit(
 
 
 def last_step(table: Path, application: str) -> int | None:
-    """Return the number of the last step of an application that is committed to a table."""
+    """Return the number of the last step of an application that is committed to a table.
+
+    None if there is none, or no table.
+    """
+    if not (table / layout.LOG).is_dir():
+        return None
     with translated(table):
         found = DeltaTable(table.as_uri()).transaction_version(application)
     return None if found is None else int(found)

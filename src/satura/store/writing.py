@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import CommitProperties, Transaction, write_deltalake
 from deltalake.transaction import AddAction
 
 from satura.errors import StoreError
 from satura.jobs import described
 from satura.parquet import NO_MARK, data_files, uri
 from satura.store.commits import first_line
+from satura.store.delta import Step, translated
 from satura.store.layout import Columns
 
 if TYPE_CHECKING:
@@ -50,6 +52,13 @@ def put_rows(table: pa.Table, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     number = len(list(directory.iterdir()))
     pq.write_table(table, directory / f"part-{number:05d}.parquet", compression="snappy")
+
+
+def append_rows(table: Path, rows: pa.Table | pa.RecordBatchReader, step: Step) -> None:
+    """Add rows to a Delta table, which is made if there is none, as a step of an application."""
+    mark = CommitProperties(app_transactions=[Transaction(step.application, step.number)])
+    with writable(table), translated(table):
+        write_deltalake(str(table), rows, mode="append", commit_properties=mark)
 
 
 @contextmanager

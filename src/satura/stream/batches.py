@@ -14,15 +14,14 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
-from satura.closure.saturate import Limits
 from satura.errors import ConflictError, DataError
 from satura.maintain.apply import Change, Clock, Maintainer
-from satura.maintain.model import Algorithm, Outcome
+from satura.maintain.model import Counted, Outcome
 from satura.store import Store, commits
 from satura.store.delta import Step, last_step
 from satura.store.layout import FACTS
@@ -72,8 +71,6 @@ class Batches:
     application: str
     publisher: Publisher | None = None
     on_error: OnBadMessage = "quarantine"
-    algorithm: Algorithm = "auto"
-    limits: Limits | None = None
     watch: Callable[[BatchReport], None] = lambda _: None
     error: Exception | None = None
     """What the last batch failed with, as Spark hands on only its text."""
@@ -132,10 +129,8 @@ class Batches:
         """Apply a change on the latest version, whoever made that."""
         for conflicts in range(MAX_CONFLICTS):
             try:
-                outcome = self.maintainer.apply(
-                    change, algorithm=self.algorithm, limits=self.limits, step=step,
-                    extra={"stream": counts | {"batch": step.number}},
-                )  # fmt: skip
+                extra = {"stream": counts | {"batch": step.number}}
+                outcome = self.maintainer.apply(change, step=step, extra=extra)
             except ConflictError:
                 log.info("another run committed; the batch is applied on top of it")
                 time.sleep(random.uniform(0, 0.02 * (conflicts + 1)))
@@ -176,7 +171,7 @@ class Batches:
             stream = change.get("stream", {})
             if stream.get("id") == step.application and stream.get("batch") == step.number:
                 break
-        known = {name: change.get(name, 0) for name in _COUNTED}
+        known = {one.name: change.get(one.name, 0) for one in fields(Counted)}
         kept = {name: stream.get(name, 0) for name in ("statements", "units", "bytes", "rejected")}
         return {
             "batch": step.number, "version": version, "oldest": stream.get("oldest"), **kept,
@@ -204,18 +199,12 @@ class Batches:
         self._applied = last_step(self.maintainer.store.path / FACTS, self.application)
 
 
-_COUNTED: Final = (
-    "asserted_added", "asserted_removed", "inferred_added", "inferred_removed", "closure_added",
-    "closure_removed",
-)  # fmt: skip
-
-
 def _report(number: int, outcome: Outcome, counts: dict[str, Any]) -> dict[str, Any]:
     return {
         "batch": number,
         "version": outcome.version,
         **{name: counts[name] for name in ("statements", "units", "bytes", "rejected", "oldest")},
-        **{name: getattr(outcome.counts, name) for name in _COUNTED},
+        **asdict(outcome.counts),
         "algorithm": outcome.algorithm,
         "why": outcome.why,
         "looked_up": outcome.looked_up,

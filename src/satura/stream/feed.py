@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
-from deltalake import CommitProperties, Transaction, write_deltalake
 
 from satura.maintain.changes import ADDED
-from satura.store.delta import last_step, translated
-from satura.store.writing import writable
-from satura.terms.literals import make_xsd
+from satura.store.delta import Step, last_step
+from satura.store.writing import append_rows, writable
 
 if TYPE_CHECKING:
     from satura.io.patch import Change
@@ -82,10 +80,9 @@ class PatchFeed:
 
     def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
         """Write one file, which gets its name when it is complete."""
-        from satura.io.patch import write_patch  # noqa: PLC0415  (compiles large patterns)
+        from satura.io.patch import version_headers, write_patch  # noqa: PLC0415  (large patterns)
 
-        ends = (("from", span.previous), ("to", span.version))
-        headers = [(key, make_xsd(str(x), "integer")) for key, x in ends if x is not None]
+        headers = version_headers(span.previous, span.version)
         file = self.directory / f"{span.version:020d}{EXTENSION}"
         partial = file.with_name(f"_{file.name}")
         with writable(self.directory):
@@ -120,8 +117,6 @@ class DeltaFeed:
 
     def last(self) -> int | None:
         """Return the version up to which changes are published."""
-        if not (self.table / "_delta_log").is_dir():
-            return None
         return last_step(self.table, APPLICATION)
 
     def publish(self, span: Span, changes: Iterable[pa.RecordBatch]) -> int:
@@ -139,8 +134,6 @@ class DeltaFeed:
                 columns = [*batch.select(COLUMNS).columns, *ends]
                 yield pa.RecordBatch.from_arrays(columns, names=SCHEMA.names).cast(SCHEMA)
 
-        mark = CommitProperties(app_transactions=[Transaction(APPLICATION, span.version)])
         reader = pa.RecordBatchReader.from_batches(SCHEMA, rows())
-        with writable(self.table), translated(self.table):
-            write_deltalake(str(self.table), reader, mode="append", commit_properties=mark)
+        append_rows(self.table, reader, Step(APPLICATION, span.version))
         return number

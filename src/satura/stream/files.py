@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
+MAX_BYTES: Final = 64 << 20
+"""Bytes of files in a batch, unless told."""
 HEAD: Final = 1 << 16
 """Bytes of a file that cannot be read at all that are kept with the reason."""
 
@@ -39,8 +41,8 @@ class Directory:
 
     path: Path
     format: str | None = None
-    max_files: int = 1000
-    max_bytes: int | None = 64 << 20
+    max_files: int | None = None
+    max_bytes: int | None = None
 
     @property
     def label(self) -> str:
@@ -61,10 +63,10 @@ class Directory:
         """Return the files that come, as a streaming frame."""
         reader = spark.readStream.format("binaryFile").schema(SCHEMA)
         # Spark takes one of the two limits, not both.
-        if self.max_bytes is not None:
-            reader = reader.option("maxBytesPerTrigger", str(self.max_bytes))
-        else:
+        if self.max_files is not None:
             reader = reader.option("maxFilesPerTrigger", self.max_files)
+        else:
+            reader = reader.option("maxBytesPerTrigger", str(self.max_bytes or MAX_BYTES))
         return (
             reader.option("recursiveFileLookup", "true")
             # Nothing is forgotten, so a file with an old date is not taken for one that has been.

@@ -78,11 +78,7 @@ class Topic:
         try:
             frame = reader.load()
         except AnalysisException as error:
-            raise ConfigError(
-                "STREAM-KAFKA-JARS", "Spark has no connector for Kafka",
-                f"start the session with `spark.jars.packages={CONNECTOR}:VERSION`, or the command "
-                "with `--packages` or `--jars`",
-            ) from error  # fmt: skip
+            raise _no_connector() from error
         return frame.select(*COLUMNS)
 
     def read(self, frame: DataFrame) -> Intake:
@@ -97,6 +93,14 @@ class Topic:
         intake = Intake()
         take_messages(intake, messages, self.format)
         return intake
+
+
+def _no_connector() -> ConfigError:
+    return ConfigError(
+        "STREAM-KAFKA-JARS", "Spark has no connector for Kafka",
+        f"start the session with `spark.jars.packages={CONNECTOR}:VERSION`, or the command with "
+        "`--packages` or `--jars`",
+    )  # fmt: skip
 
 
 def in_order(rows: Iterable[Row]) -> Iterator[Row]:
@@ -200,7 +204,13 @@ class TopicFeed:
 
     @property
     def _jvm(self) -> Any:
-        return self.spark()._jvm
+        from py4j.java_gateway import JavaPackage  # noqa: PLC0415
+
+        jvm: Any = self.spark()._jvm
+        # What is no class is taken for a package.
+        if isinstance(jvm.org.apache.kafka.clients.producer.KafkaProducer, JavaPackage):
+            raise _no_connector()
+        return jvm
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
@@ -209,13 +219,6 @@ class TopicFeed:
 
         try:
             yield
-        except TypeError as error:
-            # What py4j says of a class that is not there.
-            raise ConfigError(
-                "STREAM-KAFKA-JARS", "Spark has no connector for Kafka",
-                f"start the session with `spark.jars.packages={CONNECTOR}:VERSION`, or the command "
-                "with `--packages` or `--jars`",
-            ) from error  # fmt: skip
         except Py4JError as error:
             raise SourceError(
                 "STREAM-LOST", f"`{self.label}` does not answer: {innermost(str(error))}",

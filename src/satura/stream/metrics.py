@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -123,8 +123,8 @@ class Number:
     """One number, what it says, and whether it only grows."""
 
     text: str
-    value: float = field(default=0.0)
-    kind: str = "gauge"
+    value: float
+    kind: str
 
 
 def _number(text: str) -> float | None:

@@ -47,6 +47,7 @@ class Publisher:
         self._spark = spark
         self._cache = cache
         self._last = feed.last()
+        self._seen: Store | None = None  # the snapshot of the last time, mostly the next one's base
 
     def begin(self, store: Store, *, whole: bool) -> None:
         """Begin a feed that nothing has been published to: with the closure, or from here on."""
@@ -58,17 +59,19 @@ class Publisher:
     def catch_up(self, store: Store) -> int:
         """Publish what differs since the last time; return how many triples that are."""
         assert self._last is not None, "the feed has been begun"
-        target = store.version
+        latest, target = store, store.version
         while target > self._last and self._rearranges(store, target):
             target -= 1
         base = self._last
         while base < target and self._rearranges(store, base + 1):
             base += 1
+        seen, self._seen = self._seen, latest
         if base >= target:
             return 0
         store = store if target == store.version else Store.open(store.path, target)
         try:
-            before = Store.open(store.path, base)
+            is_seen = seen is not None and seen.version == base
+            before = seen if seen is not None and is_seen else Store.open(store.path, base)
         except StoreError as error:
             error.hint = (
                 f"`{self.feed.label}` ends with version {self._last}, which is no longer kept: "

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, Transaction, write_deltalake
 
-from satura.store.delta import Step, last_step, translated
-from satura.store.writing import writable
+from satura.store.delta import Step, last_step
+from satura.store.writing import append_rows
 from satura.stream.intake import Reject
 
 SCHEMA = pa.schema(
@@ -30,7 +29,7 @@ def put_rejects(table: Path, step: Step, rejects: Sequence[Reject]) -> None:
     """Add the rejects of a batch to the table, unless they are there."""
     if not rejects:
         return
-    last = last_step(table, step.application) if table.exists() else None
+    last = last_step(table, step.application)
     if last is not None and last >= step.number:
         return
     rows = [
@@ -38,8 +37,4 @@ def put_rejects(table: Path, step: Step, rejects: Sequence[Reject]) -> None:
          "raw": x.raw}
         for x in rejects
     ]  # fmt: skip
-    mark = CommitProperties(app_transactions=[Transaction(step.application, step.number)])
-    with writable(table), translated(table):
-        write_deltalake(
-            str(table), pa.Table.from_pylist(rows, SCHEMA), mode="append", commit_properties=mark
-        )
+    append_rows(table, pa.Table.from_pylist(rows, SCHEMA), step)

@@ -75,11 +75,7 @@ def open_source(
             "give one of them",
         )  # fmt: skip
     path = (local_path(text) or Path(text)).absolute()
-    if limits.max_files is not None:
-        return Directory(path, format, max_files=limits.max_files, max_bytes=None)
-    if limits.max_bytes is not None:
-        return Directory(path, format, max_bytes=limits.max_bytes)
-    return Directory(path, format)
+    return Directory(path, format, limits.max_files, limits.max_bytes)
 
 
 def open_feed(

@@ -24,6 +24,7 @@ from satura.jobs import described
 from satura.store.commits import first_line
 from satura.stream.files import take_table
 from satura.stream.intake import Intake
+from satura.stream.messages import ADDING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,7 +87,7 @@ class ChangedTable:
                 "the stream goes on where it was when the table is there again",
             ) from error  # fmt: skip
         # What an update replaces goes before what it brings.
-        adds = pa.array([x in ("insert", "update_postimage") for x in table[CHANGE].to_pylist()])
+        adds = pa.array([change in ADDING for change in table[CHANGE].to_pylist()])
         table = table.append_column("_adds", adds.cast(pa.int8()))
         return table.sort_by([("_commit_version", "ascending"), ("_adds", "ascending")])
 

@@ -49,6 +49,10 @@ _TRIPLE: Final = rf"(?:{IRI}|{BLANK}) {IRI} (?:{IRI}|{BLANK}|{LITERAL})"
 NT_LINE: Final = rf"\A{_TRIPLE} \.\z"
 NQ_LINE: Final = rf"\A{_TRIPLE}(?: (?:{IRI}|{BLANK}))?+ \.\z"
 
+_NODE: Final = rf"({IRI}|{BLANK})"
+STATEMENT: Final = rf"{_NODE} ({IRI}) ({IRI}|{BLANK}|{LITERAL})(?: {_NODE})? \."
+"""A line with its terms as groups; the graph may be missing."""
+
 # `%` must begin an escape. Asked apart from the rest, and only where there is a `%`, because
 # `(?:[…]|%[hex]{2})*` would repeat a group.
 BAD_PERCENT: Final = r"%(?![0-9A-Fa-f]{2})"
