@@ -117,6 +117,33 @@ def test_files_of_every_format(spark: SparkSession, tmp_path: Path) -> None:
     assert all(row["reason"] for row in bad)
 
 
+def test_files_that_no_batch_can_hold(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satura.stream.files.MAX_ROWS", 3)
+    here = tmp_path / "in"
+    here.mkdir()
+    statement = b"<http://e/a> <http://e/p> <http://e/1> .\n"
+    put(here / "1.nt", statement, 1000)
+    for name in ("large.patch", "large.nt", "large.ttl"):
+        (here / f".{name}").touch()
+        os.truncate(here / f".{name}", 300 << 20)  # takes no space
+        (here / f".{name}").rename(here / name)
+    pq.write_table(pa.table({name: [iri("x")] * 4 for name in "spo"}), here / "large.parquet")
+    put(here / "broken.parquet", b"PAR1 or so", 1001)
+    put(here / "deep.jsonld", b'{"http://e/p":' * 20_000 + b"1" + b"}" * 20_000, 1002)
+    put(here / "deep.nt", statement + b"<<( " * 200_000 + b"\n", 1003)
+    (here / "nowhere.nt").symlink_to(tmp_path / "nowhere")
+
+    run(spark, tmp_path / "kb", str(here))
+    assert asserted(tmp_path / "kb") == {(iri("a"), iri("p"), iri("1"))}
+    reasons = {Path(str(row["source"])).name: str(row["reason"])
+               for row in quarantined(tmp_path / "kb")}  # fmt: skip
+    large = {f"large.{kind}" for kind in ("nt", "ttl", "patch", "parquet")}
+    assert {name for name, reason in reasons.items() if "too large for a stream" in reason} == large
+    assert reasons.keys() - large >= {"broken.parquet", "deep.jsonld", "deep.nt"}
+
+
 @pytest.mark.parametrize("name", ["rdfs", "owl-horst"])
 def test_a_cut_data_set(spark: SparkSession, tmp_path: Path, name: str) -> None:
     make = owl_graph if name == "owl-horst" else graph

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from satura.errors import UnsupportedError
+from satura.io.bounds import bounded
 from satura.io.inputs import LINE_FORMATS, Format, Input
 from satura.io.slow import (
     BATCH_ROWS,
@@ -98,7 +99,9 @@ def _ended(message: str, on_error: OnError) -> str:
 def _parse_document(stream: IO[bytes], source: Input, rows: Rows) -> Iterator[pa.RecordBatch]:
     name = Scope(source.uri).name
     base = source.base or source.uri
-    for quad in ox.parse(stream, _RDF_FORMATS[source.format], base_iri=base):
+    for quad in ox.parse(
+        bounded(stream, source.format), _RDF_FORMATS[source.format], base_iri=base
+    ):
         try:
             rows.quad(quad_of(quad, name))
         except UnsupportedError as error:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from satura.errors import UnsupportedError
+from satura.io.bounds import MAX_DEPTH, is_too_deep
 from satura.io.inputs import Format
 from satura.terms.blanks import document_scope
 from satura.terms.ntriples import canonical
@@ -38,6 +39,8 @@ _TOGETHER: Final = 256
 
 # What the parser's `MemoryError` means: its buffer is full, not that memory is short.
 TOO_LONG: Final = "a term longer than 16 MiB that needs full parsing is not supported"
+
+TOO_DEEP: Final = f"triple terms nested more than {MAX_DEPTH} levels deep"
 
 Quad: TypeAlias = tuple[str, str, str, str | None]
 _RDF_FORMATS: Final = {Format.NT: ox.RdfFormat.N_TRIPLES, Format.NQ: ox.RdfFormat.N_QUADS}
@@ -124,6 +127,8 @@ def term_of(node: Any, name: Callable[[str], str]) -> str:
 
 def parse_line(line: bytes, format: Format, scope: str) -> Quad | Fault | None:
     """Parse one line: a statement, a fault, or None for a comment or an empty line."""
+    if is_too_deep(line):
+        return Fault(TOO_DEEP)
     try:
         # To the end: the parser gives a statement before it complains of what follows it.
         quads = list(ox.parse(line, _RDF_FORMATS[format]))
@@ -147,10 +152,11 @@ def parse_lines(lines: list[bytes], format: Format, scope: str) -> Iterator[Quad
     """Parse lines of one document; yields a result for each, comments included, in order."""
     for start in range(0, len(lines), _TOGETHER):
         some = lines[start : start + _TOGETHER]
+        text = b"\n".join(some)
         try:
-            quads = [
-                quad_of(q, scope.__add__) for q in ox.parse(b"\n".join(some), _RDF_FORMATS[format])
-            ]
+            # A line that is too deep must not reach the parser.
+            parsed = () if is_too_deep(text) else ox.parse(text, _RDF_FORMATS[format])
+            quads = [quad_of(q, scope.__add__) for q in parsed]
         except (SyntaxError, UnsupportedError, MemoryError):
             quads = []
         # As many statements as lines and no fault: each line is one statement.

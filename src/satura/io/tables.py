@@ -16,11 +16,13 @@ from deltalake import DeltaTable
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import ConfigError, UnsupportedError
+from satura.io.bounds import is_too_deep
 from satura.io.inputs import Format, Input
 from satura.io.slow import (
     BATCH_ROWS,
     PARSED,
     PARSED_COLUMNS,
+    TOO_DEEP,
     TOO_LONG,
     Fault,
     Quad,
@@ -200,6 +202,8 @@ def parse_cell(name: str, cell: bytes, scope: str) -> str | Fault:
     """Return the canonical text of a cell of a column, or what is wrong with it."""
     if b"\n" in cell or b"\r" in cell:
         return Fault(f"column `{name}`: a line break within a term")
+    if is_too_deep(cell):
+        return Fault(f"column `{name}`: {TOO_DEEP}")
     try:
         nodes: list[Any] = [q.object for q in ox.parse(_NT % cell, ox.RdfFormat.N_TRIPLES)]
         # A cell that ends the statement itself (`<a> . #`) passes one of the two, never both.

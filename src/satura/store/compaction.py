@@ -97,24 +97,28 @@ def term_layers(store: Store) -> list[Layer]:
 
 
 def plan_merge(store: Store, max_layers: int) -> Plan:
-    """Plan to merge what has more than `max_layers` layers on top of the oldest."""
-    merged: dict[Kind, tuple[Layer, ...]] = {}
-    whole: set[Kind] = set()
-    for kind in KEYS:
-        found = layers(store, kind)
-        if taken := to_merge(found, max_layers, SMALL_BASE):
-            merged[kind] = tuple(taken)
-            if len(taken) == len(found):
-                whole.add(kind)
-    return Plan(
-        merged, frozenset(whole), tuple(to_merge(term_layers(store), max_layers, SMALL_BASE))
-    )
+    """Plan to merge what has more than `max_layers` layers on top of the oldest.
+
+    If there is any, what has more than half as many is merged in the same commit, rather than in
+    one of its own soon after.
+    """
+    groups = {kind: layers(store, kind) for kind in KEYS}
+    terms = term_layers(store)
+    for limit in (max_layers, max_layers // 2):
+        merged = {kind: tuple(to_merge(groups[kind], limit, max_layers)) for kind in KEYS}
+        merged = {kind: taken for kind, taken in merged.items() if taken}
+        whole = frozenset(kind for kind, taken in merged.items() if len(taken) == len(groups[kind]))
+        plan = Plan(merged, whole, tuple(to_merge(terms, limit, max_layers)))
+        if not plan:
+            break
+    return plan
 
 
-def to_merge(found: Sequence[Layer], max_layers: int, small: int) -> Sequence[Layer]:
-    """Return layers next to each other that should be one; those that are settled stay.
+def to_merge(found: Sequence[Layer], limit: int, max_layers: int) -> Sequence[Layer]:
+    """Return layers next to each other that should be one, if there are more than the limit.
 
-    Some may lie below a layer that was settled from the start, which a change of schema leaves.
+    Those that are settled stay. Some may lie below a layer that was settled from the start, which
+    a change of schema leaves.
     """
     settled = [at for at, layer in enumerate(found) if layer.rows >= SETTLED]
     ends = [-1, *settled]
@@ -124,9 +128,9 @@ def to_merge(found: Sequence[Layer], max_layers: int, small: int) -> Sequence[La
     above = found[ends[-1] + 1 :]
     # The oldest of all is a base, which is merged with others only if it is small.
     base = 0 if settled or not above else 1
-    if len(above) <= max_layers + base:
+    if len(above) <= limit + base:
         return []
-    return newest(above, max_layers, lowest=0 if settled or above[0].rows <= small else 1)
+    return newest(above, max_layers, lowest=0 if settled or above[0].rows <= SMALL_BASE else 1)
 
 
 def newest(found: Sequence[Layer], max_layers: int, *, lowest: int) -> Sequence[Layer]:

@@ -1,8 +1,9 @@
 """The thin seam to the Delta log: what Spark wrote becomes one commit; a snapshot becomes files.
 
-Only this module knows the `deltalake` package. Spark writes Parquet, and here its footers become
-*add* actions with statistics, all committed at once. Commits are compare-and-swap: they name the
-version they were planned on and fail with `ConflictError` if the table has moved since.
+Only this module, `opened` and `writing` know the `deltalake` package. Spark writes Parquet, and
+here its footers become *add* actions with statistics, all committed at once. Commits are
+compare-and-swap: they name the version they were planned on and fail with `ConflictError` if the
+table has moved since.
 
 Invariant: a commit either is in the log as a whole or has changed nothing.
 """
@@ -35,6 +36,7 @@ from satura.errors import CorruptStoreError, StoreError
 from satura.parquet import data_files
 from satura.store import layout
 from satura.store.commits import METADATA, conflict, first_line, read_metadata, unreadable
+from satura.store.opened import lent
 
 Ids: TypeAlias = int | Collection[int] | None
 
@@ -233,13 +235,14 @@ def commit(
                 RemoveAction(file.path, not rearranged, now, file.size, _partition(file))
                 for file in removes or ()
             ]
-            DeltaTable(table.as_uri(), version=base).create_write_transaction(
-                [*adds, *gone],
-                "overwrite" if removes is None else "append",
-                _delta_schema(columns),
-                partition_by=partitions,
-                commit_properties=properties,
-            )
+            with lent(table, base) as opened:
+                opened.create_write_transaction(
+                    [*adds, *gone],
+                    "overwrite" if removes is None else "append",
+                    _delta_schema(columns),
+                    partition_by=partitions,
+                    commit_properties=properties,
+                )
     except (DeltaError, OSError, ValueError) as error:
         found = read_metadata(table, version)
         if found is not None and found.get("txn") == metadata["txn"]:

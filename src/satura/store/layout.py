@@ -15,6 +15,7 @@ Invariant: nothing else in the package spells a path or a column of a store.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -167,6 +168,12 @@ def last_commit(table: Path) -> int | None:
     log = table / LOG
     if not log.is_dir():
         return None
+    at = _last_checkpoint(log)
+    if at is not None and log_file(table, at).exists():
+        # So nothing has to be listed, which takes the longer the more commits there are.
+        while log_file(table, at + 1).exists():
+            at += 1
+        return at
     listed = os.listdir(log)  # noqa: PTH208 - names are enough, and there may be thousands
     plain = [name for name in listed if len(name) == _LENGTH and name.endswith(".json")]
     if plain:
@@ -174,6 +181,15 @@ def last_commit(table: Path) -> int | None:
     # Another tool may have left a checkpoint only.
     found = (_CHECKPOINT.match(name) for name in listed)
     return max((int(match[1]) for match in found if match), default=None)
+
+
+def _last_checkpoint(log: Path) -> int | None:
+    """Return which commit has the last checkpoint; a hint, which may be missing or old."""
+    try:
+        found = json.loads((log / "_last_checkpoint").read_bytes())["version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, int) and found >= 0 else None
 
 
 def is_store(path: Path) -> bool:

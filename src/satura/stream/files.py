@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from satura.errors import ConfigError, SaturaError
+from satura.errors import ConfigError, DataError, LimitError, SaturaError
 from satura.io.inputs import PATCH_EXTENSIONS, Format, Input, find_inputs, is_patch, parse_format
+from satura.io.small import MAX_BYTES as MAX_TEXT
 from satura.io.small import is_small, read_small
 from satura.jobs import described
 from satura.stream.intake import Intake
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 SCHEMA: Final = "path string, modificationTime timestamp, length long, content binary"
 MAX_BYTES: Final = 64 << 20
 """Bytes of files in a batch, unless told."""
+MAX_ROWS: Final = 2_000_000
+"""Most rows of a table in a batch."""
 HEAD: Final = 1 << 16
 """Bytes of a file that cannot be read at all that are kept with the reason."""
 
@@ -93,20 +96,41 @@ class Directory:
         return intake
 
     def _take(self, intake: Intake, path: Path) -> None:
-        if self.format is None and is_patch(path.name):
-            _take_patch(intake, path)
-            return
+        patch = self.format is None and is_patch(path.name)
+        kind = Format.NQ.value if patch else self.format
         with tempfile.TemporaryDirectory(prefix="satura-") as spool:
-            inputs = find_inputs([str(path)], format=self.format, spool=Path(spool))
+            inputs = find_inputs([str(path)], format=kind, spool=Path(spool))
             if inputs[0].format is Format.PARQUET:
-                take_table(intake, pq.read_table(path), str(path))
-            elif is_small(inputs):
-                _take_document(intake, inputs)
+                take_table(intake, _read_table(path), str(path))
+            elif not is_small(inputs):
+                raise _too_large(path)
+            elif patch:
+                _take_patch(intake, path)
             else:
-                raise ConfigError(
-                    "STREAM-FILE-SIZE", f"`{path}` is too large for a stream",
-                    "cut it (`satura cut`), or `satura materialize` it before the stream begins",
-                )  # fmt: skip
+                _take_document(intake, inputs)
+
+
+def _too_large(path: Path) -> LimitError:
+    return LimitError(
+        "STREAM-FILE-SIZE", f"`{path}` is too large for a stream",
+        "cut it (`satura cut`), or `satura materialize` it before the stream begins",
+    )  # fmt: skip
+
+
+def _read_table(path: Path) -> pa.Table:
+    """Read a Parquet file, unless its own account of what it holds is too large."""
+    try:
+        with pq.ParquetFile(path) as file:
+            groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+            size = sum(group.total_byte_size for group in groups)
+            if file.metadata.num_rows > MAX_ROWS or size > MAX_TEXT:
+                raise _too_large(path)
+            return file.read()
+    except pa.ArrowException as error:
+        raise DataError(
+            "INPUT-CORRUPT", f"`{path}` is no readable Parquet file: {error}",
+            "write it again, elsewhere on the same file system, then move it into the directory",
+        ) from error  # fmt: skip
 
 
 def _take_document(intake: Intake, inputs: Sequence[Input]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,15 @@ from satura.errors import ConflictError, StoreError
 from satura.reference import close, is_rdf
 from satura.rules.reader import load_rules
 from satura.store import Store, Upkeep, after_commit, compaction, upkeep
-from satura.store.compaction import SETTLED, Layer, compact, layers, plan_full, plan_merge, to_merge
+from satura.store.compaction import (
+    SETTLED,
+    Layer,
+    compact,
+    layers,
+    plan_full,
+    plan_merge,
+    to_merge,
+)
 from satura.store.delta import DataFile
 from satura.store.layout import KEYS
 from satura.store.state import State
@@ -48,7 +57,7 @@ def layer(rows: int, since: int = 0) -> Layer:
 )
 def test_which_layers_are_merged(sizes: list[int], merged: int) -> None:
     found = [layer(rows, since) for since, rows in enumerate(sizes)]
-    taken = to_merge(found, 8, 100)
+    taken = to_merge(found, 8, 8)
     assert len(taken) == merged
     assert all(x.rows < SETTLED for x in taken)
 
@@ -59,11 +68,24 @@ def test_work_of_many_merges_is_bounded() -> None:
     for _ in range(updates):
         found.append(layer(1))
         assert len(found) <= 10
-        if taken := to_merge(found, 8, 100):
+        if taken := to_merge(found, 8, 8):
             rows = sum(x.rows for x in taken)
             written += rows
             found = [*found[: -len(taken)], layer(rows)]
     assert written < 12 * updates
+
+
+def test_what_is_nearly_due_is_merged_in_the_same_commit(tmp_path: Path) -> None:
+    maintainer = begin_updates(tmp_path, None)
+    run(maintainer, 0, 7)
+    facts = replace(plan_full(maintainer.store), terms=())
+    maintainer.adopt(compact(maintainer.store, facts))
+    run(maintainer, 7, 12)
+    store = maintainer.store
+    found = layers(store, "asserted")
+    assert len(found) == 6 and not to_merge(found, 6, 6)
+    plan = plan_merge(store, 6)  # terms are due, facts are half way
+    assert plan.terms and set(plan.merged) == {"asserted", "derived"}
 
 
 def test_merging_changes_no_row(tmp_path: Path) -> None:
