@@ -3,6 +3,7 @@
 The experiment of the thesis on streaming saturation: the data arrives in micro-batches with its
 schema spread over them. Measured in one run: a materialization of the whole, the stream, and the
 baseline, which closes all that has arrived so far, at some of the batches, in one warm session.
+The closures of the stream and of the materialization are compared.
 (The baseline reads every triple once, however much of the schema is new, so to close older data
 under the newest schema only would save it nothing.) A sweep over the number of batches follows.
 The result goes to `benchmarks/results/` as JSON with a chart; the tables go to standard output.
@@ -29,6 +30,7 @@ from results import decimal, grouped, markdown
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent / ".bench"
+STORE = WORK / "stream"
 
 BASELINE = """
 import json, sys, time
@@ -41,6 +43,23 @@ for number, path in (pair.split("=", 1) for pair in sys.argv[3:]):
     seconds = time.perf_counter() - begun
     found = {"batch": int(number), "seconds": seconds, "closure": kb.info.counts.closure}
     print(json.dumps(found), flush=True)
+"""
+
+# Labels of blank nodes belong to the file they are read from, and a stream reads other files.
+CHECKSUM = """
+import json, sys
+import satura
+from pyspark.sql import functions as F
+
+spark = satura.session(memory=sys.argv[1])
+for path in sys.argv[2:]:
+    kb = satura.open(spark, path)
+    blank = kb.store.terms(spark).where("startswith(term, '_:')").select("id")
+    rows = kb.closure(ids=True)
+    for name in "so":
+        rows = rows.join(F.broadcast(blank.withColumnRenamed("id", name)), name, "left_anti")
+    found = rows.agg(F.count("*"), F.sum(F.xxhash64("s", "p", "o").cast("decimal(38,0)"))).first()
+    print(json.dumps([found[0], str(found[1])]), flush=True)
 """
 
 
@@ -84,18 +103,24 @@ def cut(load: workload.Workload, batches: int, schema: str) -> Path:
 
 
 def stream(source: Path, rules: str, heap: str, feed: bool) -> Run:
-    """Run a stream over all batches, one file each."""
-    store, changes = WORK / "stream", WORK / "stream-feed"
-    for place in (store, changes):
+    """Run a stream over all batches, one file each; its store stays."""
+    changes = WORK / "stream-feed"
+    for place in (STORE, changes):
         shutil.rmtree(place, ignore_errors=True)
     seconds, text = satura(
-        *("stream", "--store", store, "--from", source, "--rules", rules, "--memory", heap),
+        *("stream", "--store", STORE, "--from", source, "--rules", rules, "--memory", heap),
         *("--trigger", "available-now", "--max-files", 1, "--json"),
         *(("--feed", f"delta:{changes}") if feed else ()),
     )
-    for place in (store, changes):
-        shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(changes, ignore_errors=True)
     return Run(seconds, [json.loads(line) for line in text.splitlines()])
+
+
+def same_closure(heap: str, one: Path, other: Path) -> bool:
+    """Say whether two stores have the same closure, by number and checksum of its rows."""
+    _, text = run([satura_python(), "-c", CHECKSUM, heap, str(one), str(other)])
+    first, second = text.splitlines()
+    return first == second
 
 
 def so_far(source: Path, samples: Iterable[int]) -> list[tuple[int, Path]]:
@@ -170,8 +195,14 @@ def main() -> None:
         *("--memory", options.heap),
     )
     expected = json.loads(text)["counts"]["closure"]
-    shutil.rmtree(store)
     found = stream(source, options.rules, options.heap, options.feed)
+    same = same_closure(options.heap, store, STORE)
+    shutil.rmtree(store)
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    name = f"{date}-{machine.commit()}-{machine.kind(described)}-stream-{options.rules}"
+    options.results.mkdir(exist_ok=True)
+    (ran,) = (STORE / "streams").iterdir()
+    satura("stream", "report", ran, "--chart", options.results / f"{name}.svg")
     again = baseline(source, options.samples, options.rules, options.heap)
     sweep = []
     small = workload.university(options.sweep_universities, WORK / "data")
@@ -181,7 +212,7 @@ def main() -> None:
             {"workload": small.name, "batches": batches, "seconds": one.seconds,
              "in_batches": one.spent(1, batches)}
         )  # fmt: skip
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    shutil.rmtree(STORE)
     content = {
         "format": 1, "date": date, "commit": machine.commit(), "machine": described,
         "versions": {"satura": machine.satura_version()}
@@ -189,18 +220,16 @@ def main() -> None:
         "settings": {"rules": options.rules, "heap": options.heap, "schema": options.schema,
                      "batches": options.batches, "feed": options.feed},
         "workload": load.name, "one_shot": once, "one_shot_closure": expected,
-        "stream": found.seconds, "stream_closure": found.closure,
+        "stream": found.seconds, "stream_closure": found.closure, "same_closure": same,
         "in_batches": found.spent(1, options.batches), "batches": found.reports,
         "again": again, "sweep": sweep,
     }  # fmt: skip
-    name = f"{date}-{machine.commit()}-{machine.kind(described)}-stream-{options.rules}"
-    options.results.mkdir(exist_ok=True)
     (options.results / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
     print(
         f"{load.name}, {options.rules}: one shot {once:.1f} s, stream {found.seconds:.1f} s "
         f"({found.seconds / once:.2f} x), {found.spent(1, options.batches):.1f} s of it in "
         "batches; "
-        f"closure {expected:,} and {found.closure:,}"
+        f"closure {expected:,} and {found.closure:,}, {'the same' if same else 'NOT THE SAME'}"
     )
     if options.batches >= 30:
         early, late = found.spent(11, 20), found.spent(options.batches - 9, options.batches)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from satura.maintain.apply import Maintainer
 from satura.reference import close, is_rdf
@@ -18,6 +19,7 @@ from tests.cluster.standalone import StandaloneCluster
 from tests.laws.graphs import graph
 from tests.laws.owl_graphs import owl_graph
 from tests.laws.updates import assert_same, closure_of
+from tests.soak.killing import fingerprint
 
 pytestmark = pytest.mark.spark
 
@@ -39,6 +41,16 @@ spark.stop()
 """
 
 
+def run_python(*arguments: str) -> None:
+    """Run an interpreter that finds Satura; fail with what it said."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True, text=True, timeout=1800, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
 def test_closing_and_streaming_on_a_cluster(tmp_path: Path) -> None:
     given = {}
     for rules, make in (("rdfs", graph), ("owl-horst", owl_graph)):
@@ -53,17 +65,45 @@ def test_closing_and_streaming_on_a_cluster(tmp_path: Path) -> None:
             (incoming / f"{number}.nt").write_text("".join(lines[number::3]), "utf-8")
     with StandaloneCluster(tmp_path / "cluster") as cluster:
         arguments = (cluster.url, json.dumps(cluster.settings()), str(tmp_path))
-        done = subprocess.run(
-            [sys.executable, "-c", DRIVER, *arguments],
-            capture_output=True, text=True, timeout=900, check=False,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-4000:]
+        run_python("-c", DRIVER, *arguments)
     for rules, triples in given.items():
         expected = {t for t in close(load_rules(rules), triples) if is_rdf(t)}
         for kind in ("kb", "stream"):
             state = Maintainer(Store.open(tmp_path / f"{kind}-{rules}")).state
             assert_same(expected, closure_of(state), f"{kind} {rules}")
+
+
+CLOSE = """
+import json, sys
+import satura
+
+url, settings, data, store = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3], sys.argv[4]
+with satura.session(master=url or None, memory="3g", config=settings) as spark:
+    satura.materialize(spark, data, rules="rdfs", store=store)
+"""
+
+
+def check_universities(spark: SparkSession, folder: Path, universities: int) -> int:
+    """Close universities here and on a cluster, row by row the same; return how many triples."""
+    data = folder / "data"
+    arguments = ["generate", "university", "--universities", universities, "-o", data]
+    run_python("-m", "satura.cli.main", *map(str, arguments))
+    run_python("-c", CLOSE, "", "{}", str(data), str(folder / "here"))
+    with StandaloneCluster(folder / "cluster") as cluster:
+        settings = cluster.settings() | {"spark.executor.memory": "1500m"}
+        run_python("-c", CLOSE, cluster.url, json.dumps(settings), str(data), str(folder / "there"))
+    here, there = fingerprint(spark, folder / "here"), fingerprint(spark, folder / "there")
+    assert here == there
+    return here[0].asserted
+
+
+def test_the_same_rows_on_a_cluster(spark: SparkSession, tmp_path: Path) -> None:
+    assert check_universities(spark, tmp_path, 1) > 100_000
+
+
+@pytest.mark.soak
+def test_the_same_ten_million_on_a_cluster(spark: SparkSession, tmp_path: Path) -> None:
+    assert check_universities(spark, tmp_path, 80) > 10_000_000
 
 
 @pytest.mark.soak

@@ -61,6 +61,7 @@ class LocalBackend:
     literals: Mapping[int, Term]
     texts: Texts
     progress: Progress
+    budget: int | None = None
     support: dict[Fact, int] = field(default_factory=dict)
     joins: Counter[Fact] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)
@@ -84,7 +85,7 @@ class LocalBackend:
         roots = {equality.rewrite(fact) for fact in given} | closed.roots | equal
         derives = closed.consequences.derives
         start = roots | {fact for root in roots for fact in derives.of(root)}
-        done = join_in_memory(closed, start, self.texts, self.progress)
+        done = join_in_memory(closed, start, self.texts, self.progress, budget=self.budget)
         earlier, self.joins, self.fired = self.joins, Counter(), Counter()
         for (fact, rule), times in done.conclusions.items():
             self.joins[fact] += times
@@ -114,10 +115,12 @@ def close_locally(
     term_facts: Iterable[Fact] = (),
     texts: Mapping[int, Term] | None = None,
     limits: Limits | None = None,
+    budget: int | None = None,
 ) -> LocalClosure:
     """Close triples in memory. Facts are generalized: the caller drops what is not RDF.
 
-    `texts` has the terms of the triples; it is needed only by rules about literals.
+    `texts` has the terms of the triples; it is needed only by rules about literals. Raises
+    `BudgetError` when joins would fire more than `budget` times.
     """
     if not is_local(program):
         raise UnsupportedError(
@@ -127,7 +130,7 @@ def close_locally(
     lookup = Texts(lambda ids: {key: known[key] for key in ids})
     literals = {key: text for key, text in known.items() if key < 0}
     progress = Progress(limits or Limits())
-    backend = LocalBackend(program, frozenset(triples), literals, lookup, progress)
+    backend = LocalBackend(program, frozenset(triples), literals, lookup, progress, budget)
     done = saturate(program, backend, term_facts, lookup)
     return LocalClosure(
         backend.support,

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SMALL_STORE: Final = 20_000
+SMALL_STORE: Final = 100_000
 """Triples up to which a store is closed anew in memory."""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from satura.closure.dictionary import satisfying
 from satura.closure.equality import Equality
 from satura.closure.literals import said_of_others
 from satura.closure.local import LocalClosure, apply_term_rule, close_locally
+from satura.closure.memory import BudgetError
 from satura.closure.program import SAME_AS, Fact, Program
 from satura.closure.saturate import Closed, Limits
 from satura.closure.texts import Texts
@@ -31,9 +33,19 @@ from satura.store.rows import Triples, as_triples
 from satura.store.state import distinct
 from satura.terms.ntriples import Term
 
+BUDGET: Final = 2_000_000
+"""Conclusions of joins that are followed in memory."""
 
-def recompute_in_memory(context: Context) -> Result:
-    """Close the store of a context again, with its change."""
+
+def recompute_in_memory(context: Context) -> Result | None:
+    """Close the store of a context again, with its change; None if that is too much for memory."""
+    try:
+        return _recompute(context)
+    except BudgetError:
+        return None
+
+
+def _recompute(context: Context) -> Result:
     state, delta, program = context.state, context.delta, context.program
     before_given = state.asserted()
     kept = before_given[~is_among(before_given, delta.removed)]
@@ -43,8 +55,9 @@ def recompute_in_memory(context: Context) -> Result:
     blank = {x for x, text in texts.items() if text.startswith("_:")}
     used = {int(x) for x in np.unique(given)}
     anew = close_anew(
-        program, given, {x: texts[x] for x in used}, lambda some: blank & set(some), context.limits
-    )
+        program, given, {x: texts[x] for x in used}, lambda some: blank & set(some),
+        context.limits, BUDGET,
+    )  # fmt: skip
     facts, found = state.derived_rows()
     old = Rows(facts, found.support, found.joined, found.asserted)
     every = distinct(np.concatenate([old.facts, anew.rows.facts, delta.added, delta.removed]))
@@ -94,6 +107,7 @@ def close_anew(
     texts: Mapping[int, Term],
     is_blank: Callable[[Collection[int]], Collection[int]],
     limits: Limits | None = None,
+    budget: int | None = None,
 ) -> Anew:
     """Close asserted triples in memory. `texts` has at least the terms that rules look into."""
     about_terms = frozenset(
@@ -102,9 +116,9 @@ def close_anew(
         for fact in apply_term_rule(rule, satisfying(rule, {**texts, **program.names}))
     )
     facts = [(s, p, o) for s, p, o in asserted.tolist()]
-    done = close_locally(program, facts, about_terms, {**texts, **program.names}, limits)
-    concluded = as_triples(done.joins)
     every = {**texts, **program.names}
+    done = close_locally(program, facts, about_terms, every, limits, budget)
+    concluded = as_triples(done.joins)
     lookup = Texts(lambda ids: {x: every[x] for x in ids})
     lookup.equality = done.equality
     said = as_triples(said_of_others(done.closed, done.equality, lookup))

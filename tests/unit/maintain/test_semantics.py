@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from satura.errors import ConfigError
 from satura.io.patch import net, read_patch
 from satura.maintain.apply import Maintainer
 from satura.maintain.model import Algorithm, Counted
+from satura.store import Store
 from satura.updating import change_of, remove_graph
 from tests.unit.maintain.stores import (
+    TYPE,
     asserted,
     change,
     closure,
@@ -144,3 +147,16 @@ def test_counts_of_the_snapshot_are_those_of_what_it_holds(
     assert counts.asserted == len(asserted(store.store))
     assert counts.inferred == len(inferred(store.store))
     assert counts.closure == len(closure(store.store))
+
+
+def test_a_small_store_whose_closure_is_large_is_left_to_spark(tmp_path: Path) -> None:
+    """A chain of a few hundred links has as many pairs as memory should not hold."""
+    kb = new_store(tmp_path, "owl-horst")
+    transitive = (iri("p"), TYPE, "<http://www.w3.org/2002/07/owl#TransitiveProperty>")
+    change(kb, quads([transitive, *(triple(f"n{i}", "p", f"n{i + 1}") for i in range(20))]))
+    before, version = closure(kb.store), kb.store.version
+    chain = [triple(f"n{i}", "p", f"n{i + 1}") for i in range(20, 600)]
+    with pytest.raises(ConfigError, match="UPDATE-SPARK"):
+        change(kb, quads(chain), algorithm="recompute")
+    store = Store.open(tmp_path)
+    assert closure(store) == before and store.version == version
