@@ -205,6 +205,38 @@ def test_named(tmp_path: Path, name: str) -> None:
     assert store.maintainer.store.info.counts.asserted == 0
 
 
+ON, SOME = f"<{OWL}onProperty>", f"<{OWL}someValuesFrom>"
+
+# What is there, then schema that comes step by step, each of which joins have to look back for.
+GROWING: dict[str, tuple[list[Triple], list[list[Triple]]]] = {
+    "a property becomes transitive": (
+        [(X, P, Y), (Y, P, Z), (Z, P, X), (Z, P, A)],
+        [[(P, RDF_TYPE, TRANSITIVE)], [(P, DOMAIN, C)], [(P, SUBPROPERTY, Q)]],
+    ),
+    "a property below a transitive one": (
+        [(Q, RDF_TYPE, TRANSITIVE), (X, P, Y), (Y, P, Z), (Z, Q, A)],
+        [[(P, SUBPROPERTY, Q)], [(Q, RANGE, D)]],
+    ),
+    "a restriction": (
+        [(X, P, Y), (Y, RDF_TYPE, A), (Z, P, X)],
+        [[(B, ON, P), (B, SOME, A)], [(B, SUBCLASS, C)], [(D, ON, P), (D, SOME, C)]],
+    ),
+    "a subclass that a restriction asks for": (
+        [(B, ON, P), (B, SOME, A), (X, P, Y), (Y, RDF_TYPE, C)],
+        [[(C, SUBCLASS, A)], [(A, SUBCLASS, B), (Z, P, X)]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_schema_that_grows_is_followed(tmp_path: Path, name: str) -> None:
+    data, steps = GROWING[name]
+    store = Followed.empty(tmp_path, load_rules("owl-horst"))
+    store.apply((frozenset(data), frozenset()))
+    for step in steps:
+        store.apply((frozenset(step), frozenset()), "dred")
+
+
 # Both ways round, and by way of somebody: the second is a join.
 ROUND = """
 PREFIX : <http://e/>

@@ -30,7 +30,7 @@ from satura.store.state import State
 
 MAX_TOUCHED: Final = 500_000
 """Facts that may come and go before closing again is taken to be quicker."""
-
+SAME_CHANGES: Final = "terms become the same, or no longer are"
 
 T = TypeVar("T")
 Signature: TypeAlias = tuple[int, int | None] | None
@@ -197,6 +197,32 @@ def settle(facts: LazyFacts, ask: Callable[[], set[T]]) -> set[T]:
             return found
 
 
+@dataclass(slots=True)
+class Grown:
+    """What a schema that grows adds: instances of rules that join, and rows of the table.
+
+    `joined` are the stored facts that joins conclude and of which the new rows say something.
+    """
+
+    joins: Joins
+    table: Table
+    joined: Collection[Fact]
+
+    def heads(self, facts: LazyFacts) -> set[Fact]:
+        """Return all that the new instances conclude."""
+        return settle(facts, lambda: self._heads(facts))
+
+    def _heads(self, facts: LazyFacts) -> set[Fact]:
+        found: set[Fact] = set()
+        for at, shape in enumerate(self.joins.shapes):
+            for row in shape.rows:
+                start = dict(zip(shape.parameters, row[1:], strict=True))
+                for binding in self.joins.solutions(at, start, facts):
+                    made = {ground(head, binding) for head in shape.head}
+                    found |= {f for f in made if not (shape.irreflexive and f[0] == f[2])}
+        return found
+
+
 class EqualityError(Exception):
     """A change concerns which terms are the same."""
 
@@ -214,10 +240,16 @@ class Run:
     equality: bool
     """Whether `owl:sameAs` makes terms the same."""
     check: Callable[[Iterable[Fact]], None] = lambda _: None
+    grown: Grown | None = None
+    """What is new in the rules, if the schema grows."""
     rounds: int = 0
+    _given: frozenset[Fact] = frozenset()
 
     def run(self, start: Collection[Fact]) -> None:
         """Delete, rederive and insert, from the facts whose support or assertion changes."""
+        if self.grown is not None:
+            # What is given may be schema, for that is known by now.
+            self._given = frozenset(start)
         self._refuse(start)
         self.touched.load(start)
         rows = self.touched
@@ -265,17 +297,24 @@ class Run:
         again |= self._follows(doubtful - again, again)
         for fact in again:
             rows.after[fact].joined = True
-        came = {f for f, row in rows.after.items() if row.holds and not self._was(f)}
-        wave = came
-        while wave:
+        wave = {f for f, row in rows.after.items() if row.holds and not self._was(f)}
+        heads: set[Fact] = set()
+        following: set[Fact] = set()
+        if self.grown is not None:
+            self.facts.put(again)
+            heads = self.grown.heads(self.facts)
+            rows.load(self.grown.joined)
+            roots = {f for f in self.grown.joined if rows.after[f].joined}
+            following = {fact for root in roots for fact in self.grown.table.of(root)}
+        while wave or heads or following:
             self.rounds += 1
             self._refuse(wave)
             self.facts.put(wave)
-            heads = self.firing.heads(wave, self.facts)
+            heads |= self.firing.heads(wave, self.facts)
             self._refuse_heads(heads)
             roots = heads | (wave & again)
-            following = {fact for root in roots for fact in self.table.of(root) if _is_rdf(fact)}
-            following |= {fact for fact in heads if _is_rdf(fact)}
+            following |= heads.union(*map(self.table.of, roots))
+            following = {fact for fact in following if _is_rdf(fact)}
             rows.load(following)
             wave = set()
             for fact in following:
@@ -284,6 +323,7 @@ class Run:
                     wave.add(fact)
                 if row.support == 0:
                     row.joined = True
+            heads, following = set(), set()
 
     def _follows(self, wanted: Collection[Fact], again: Collection[Fact]) -> set[Fact]:
         """Return those facts that follow, by rules that do not join, from what joins conclude.
@@ -318,15 +358,17 @@ class Run:
 
     def _refuse(self, facts: Collection[Fact]) -> None:
         """Raise if facts are about terms that are the same as others, or become so."""
-        self._refuse_heads(facts)
+        self._refuse_heads([fact for fact in facts if fact not in self._given])
         for s, p, o in facts:
+            if self.equality and p == SAME_AS and s != o:
+                raise EqualityError(SAME_CHANGES)
             if s in self.same or p in self.same or o in self.same:
                 raise EqualityError("terms that are the same as others are concerned")
 
     def _refuse_heads(self, facts: Collection[Fact]) -> None:
         for s, p, o in facts:
             if self.equality and p == SAME_AS and s != o:
-                raise EqualityError("terms become the same, or no longer are")
+                raise EqualityError(SAME_CHANGES)
         self.check(facts)
 
 

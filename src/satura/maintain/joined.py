@@ -1,7 +1,7 @@
 """Maintaining where rules join: when delete-and-rederive may run, and what it starts from.
 
 What the driver does not follow is refused with the reason, and the store is closed again: schema
-that changes, terms that become the same or cease to be, literals in the place of subjects.
+that goes, terms that become the same or cease to be, literals in the place of subjects.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from satura.closure.relevance import Relevance, find_relevance
 from satura.closure.shapes import Shape, fit_memory
 from satura.closure.specialize import O
 from satura.closure.violations import as_row, is_about_literals
-from satura.maintain.arrays import conclude, sum_up
 from satura.maintain.context import Context, NotIncrementalError, Result, Violation
 from satura.maintain.dred import EqualityError, Firing, Row, Run, Touched, settle
+from satura.maintain.growing import find_grown
 from satura.maintain.lazy import Key, LazyFacts, TooMuchError, stored_facts
+from satura.maintain.linear import support_changes
 from satura.maintain.model import Rows
-from satura.maintain.schemas import as_facts
+from satura.maintain.schemas import as_facts, stored_for
 from satura.maintain.violated import false_shapes, ill_typed, stored_violations
 from satura.store.rows import as_triples
 from satura.terms.datatypes import value_key
@@ -43,10 +44,9 @@ def _maintain(context: Context) -> Result:
     same = context.equality.representative.keys() | context.equality.members.keys()
     if same & program.names.keys():
         raise NotIncrementalError("terms of the rules are the same as others")
-    closed = context.old.closed
-    if context.new is not context.old:
-        raise NotIncrementalError("the schema changes and rules join")
+    closed = context.new.closed
     every = false_shapes(closed, context.texts)
+    grown = find_grown(context, every)
     about_literals = [shape for shape in every if is_about_literals(shape)]
     falses = [shape for shape in every if not is_about_literals(shape)]
     if not fit_memory([*closed.shapes, *every]):
@@ -55,9 +55,8 @@ def _maintain(context: Context) -> Result:
     table = closed.consequences.derives
     turned = _predicates_turned(table, relevance, closed.shapes)
     _check_literals(context, relevance, turned)
-    facts, weights = sum_up(
-        [(conclude(delta.added, table), 1), (conclude(delta.removed, table), -1)]
-    )
+    stored = stored_for(state.asserted)
+    facts, weights = support_changes(delta, context.old.closed, closed, stored)
     check = _refusals(context, relevance, turned)
     check(_facts(facts[(facts[:, 0] < 0) | (facts[:, 1] < 0)]))
     valid = (facts[:, 0] >= 0) & (facts[:, 1] >= 0)
@@ -68,15 +67,19 @@ def _maintain(context: Context) -> Result:
     touched = Touched(state, change, asserted)
     lazy = LazyFacts(_without_literals(stored_facts(state)))
     run = Run(
-        Firing(closed.shapes, context.texts), table, lazy, touched, same, program.equality, check
-    )
+        Firing(closed.shapes, context.texts), table, lazy, touched, same, program.equality, check,
+        grown,
+    )  # fmt: skip
     run.run([*change, *asserted])
     violations = _violations(context, run, about_literals, falses)
     names = {p for _, p, _ in touched.after} - program.names.keys()
     if context.blank(names):
         raise NotIncrementalError("a predicate is a blank node")
     before, after = _as_rows(touched.before), _as_rows(touched.after)
-    return Result(before, after, context.old, violations=violations, rounds=run.rounds)
+    return Result(
+        before, after, context.new, schema_changed=grown is not None, violations=violations,
+        rounds=run.rounds,
+    )  # fmt: skip
 
 
 def _facts(triples: np.ndarray) -> list[Fact]:
@@ -96,7 +99,7 @@ def _refusals(
     context: Context, relevance: Relevance, turned: Collection[int] | None
 ) -> Callable[[Iterable[Fact]], None]:
     """Return the check of facts that come or go: what they lead to has to be followed here."""
-    program, consequences = context.program, context.old.closed.consequences
+    program, consequences = context.program, context.new.closed.consequences
     table, feeds, is_fed = consequences.derives, consequences.feeds, bool(consequences.feeds)
 
     def check(facts: Iterable[Fact]) -> None:
@@ -165,7 +168,7 @@ def _without_literals(
 def _check_literals(context: Context, relevance: Relevance, turned: set[int] | None) -> None:
     """Refuse what literals would do that is not followed here."""
     program, state, delta = context.program, context.state, context.delta
-    closed = context.old.closed
+    closed = context.new.closed
     if turned is None or turned:
         new = delta.added[delta.added[:, 2] < 0, 1]
         is_new = len(new) > 0 and (turned is None or not turned.isdisjoint(new.tolist()))
@@ -198,7 +201,7 @@ def _violations(
     context: Context, run: Run, about_literals: Sequence[Shape], falses: Sequence[Shape]
 ) -> set[Violation] | None:
     """Return the violations after a change, or None if they are as they were."""
-    closed, texts, rows = context.old.closed, context.texts, run.touched
+    closed, texts, rows = context.new.closed, context.texts, run.touched
     table, delta = closed.consequences.derives, context.delta
     stored = stored_violations(context.state.store)
     gone = {f for f, row in rows.before.items() if row.holds and not rows.after[f].holds}

@@ -42,7 +42,7 @@ class LazyFacts(Facts):
     def match(self, pattern: Pattern) -> Iterator[Fact]:
         """Yield the facts that fit a pattern, as far as they are here."""
         s, p, o = (slot if isinstance(slot, int) else None for slot in pattern)
-        if (s, p, o) not in self._covered:
+        if (s, p, o) not in self._covered and (None, p, None) not in self._covered:
             self.wanted.add((s, p, o))
             return iter(())
         return (fact for fact in super().match(pattern) if fact not in self.hidden)

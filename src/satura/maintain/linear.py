@@ -28,7 +28,7 @@ Weighed = list[tuple[Triples, int]]
 def support_changes(
     delta: Delta, old: Closed, new: Closed, stored: Callable[[Table], Triples]
 ) -> tuple[Triples, Ints]:
-    """Return the facts whose support changes, and by how much.
+    """Return the facts whose support changes, and by how much, literals as subjects included.
 
     `stored` finds the asserted triples, before the change, that a table says anything about.
     """
@@ -48,9 +48,7 @@ def support_changes(
             parts += [(conclude(some, plus), 1), (conclude(some, minus), -1)]
         came, went = as_triples(new.roots - old.roots), as_triples(old.roots - new.roots)
         parts += [(came, 1), (conclude(came, after), 1), (went, -1), (conclude(went, before), -1)]
-    facts, weights = sum_up(parts)
-    valid = (facts[:, 0] >= 0) & (facts[:, 1] >= 0)
-    return facts[valid], weights[valid]
+    return sum_up(parts)
 
 
 def updated_rows(state: State, delta: Delta, facts: Triples, weights: Ints) -> tuple[Rows, Rows]:
