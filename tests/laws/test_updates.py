@@ -237,6 +237,89 @@ def test_schema_that_grows_is_followed(tmp_path: Path, name: str) -> None:
         store.apply((frozenset(step), frozenset()), "dred")
 
 
+LITERAL, INTEGER = '"l"', "<http://www.w3.org/2001/XMLSchema#integer>"
+INVERSE, CHAIN, ONE_OF = (f"<{OWL}{name}>" for name in ("inverseOf", "propertyChainAxiom", "oneOf"))
+FIRST, REST, NIL = (f"<{RDF}{name}>" for name in ("first", "rest", "nil"))
+W, NODE = f"<{E}W>", "_:node"
+
+
+def listed(name: str, *terms: str) -> list[Triple]:
+    """Return the triples of a list whose head has a name."""
+    nodes = [name, *(f"{name}{i}" for i in range(1, len(terms))), NIL]
+    return [
+        triple
+        for i, term in enumerate(terms)
+        for triple in ((nodes[i], FIRST, term), (nodes[i], REST, nodes[i + 1]))
+    ]
+
+
+# Rule set, what is there, and what comes: it makes joins look at facts that no store holds.
+UNSTORED: dict[str, tuple[str, list[Triple], list[Triple]]] = {
+    "a literal that is one of a class": (
+        "owl2-rl",
+        [(C, ONE_OF, "_:l"), *listed("_:l", LITERAL), (X, P, LITERAL)],
+        [(W, SOME, C), (W, ON, P)],
+    ),
+    "a chain that concludes a blank property": (
+        "owl2-rl",
+        [(NODE, CHAIN, "_:l"), *listed("_:l", P, Q), (X, P, Y), (Y, Q, Z)],
+        [(NODE, SUBPROPERTY, R)],
+    ),
+    "a chain of a blank property": (
+        "owl2-rl",
+        [(NODE, INVERSE, P), (Y, P, X), (Y, Q, Z)],
+        [(R, CHAIN, "_:l"), *listed("_:l", NODE, Q)],
+    ),
+    "a restriction on a blank property": (
+        "owl-horst",
+        [(NODE, INVERSE, P), (X, P, Y), (X, RDF_TYPE, C)],
+        [(W, ON, NODE), (W, SOME, C)],
+    ),
+    "data for a restriction on a blank property": (
+        "owl-horst",
+        [(W, ON, NODE), (W, SOME, C), (NODE, INVERSE, P), (X, P, Y)],
+        [(X, RDF_TYPE, C)],
+    ),
+    "data for a chain of a blank property": (
+        "owl2-rl",
+        [(NODE, INVERSE, P), (Y, P, X), (R, CHAIN, "_:l"), *listed("_:l", NODE, Q)],
+        [(Y, Q, Z)],
+    ),
+    "a range that literals violate": ("owl2-rl", [(X, P, LITERAL)], [(P, RANGE, INTEGER)]),
+    "a range that a chain violates": (
+        "owl2-rl",
+        [(R, CHAIN, "_:l"), *listed("_:l", P, Q), (X, P, Y), (Y, Q, LITERAL)],
+        [(R, RANGE, INTEGER)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSTORED)
+def test_facts_that_no_store_holds(tmp_path: Path, name: str) -> None:
+    rules, data, added = UNSTORED[name]
+    store = Followed.empty(tmp_path, load_rules(rules))
+    store.apply((frozenset(data), frozenset()))
+    store.apply((frozenset(added), frozenset()))
+    store.apply((frozenset(), frozenset(added)))
+
+
+TURNING = """
+PREFIX : <http://e/>
+PREFIX owl: <http://www.w3.org/2002/07/owl#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+RULE :inverse { ?y ?b ?x } WHERE { ?a owl:inverseOf ?b . ?x ?a ?y }
+RULE :below { ?x ?b ?y } WHERE { ?a rdfs:subPropertyOf ?b . ?x ?a ?y }
+RULE :turned { ?y a :U } WHERE { ?x :p ?y . ?x :q ?z }
+"""
+
+
+def test_conclusions_about_literals_are_looked_for(tmp_path: Path) -> None:
+    """A join says something of a literal, which no store holds; then schema says more of that."""
+    store = Followed.empty(tmp_path, read_rules(TURNING, source="turning"))
+    store.apply((frozenset({(X, P, LITERAL), (X, Q, Y)}), frozenset()))
+    store.apply((frozenset({(RDF_TYPE, SUBPROPERTY, R), (R, INVERSE, Z)}), frozenset()))
+
+
 # Both ways round, and by way of somebody: the second is a join.
 ROUND = """
 PREFIX : <http://e/>

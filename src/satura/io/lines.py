@@ -26,6 +26,7 @@ import pyoxigraph as ox
 from pyspark.sql import functions as F  # noqa: N812
 
 from satura.errors import UnsupportedError
+from satura.io.bounds import is_too_deep
 from satura.io.inputs import Format, Input
 from satura.io.slow import PARSED, parse_batches
 from satura.jobs import collect_first, described, find_first
@@ -231,7 +232,7 @@ def is_canonical(term: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     # It may stand for bytes that were no UTF-8; only reading the line again can tell.
-    if "\ufffd" in text:
+    if "\ufffd" in text or is_too_deep(term):
         return False
     try:
         nodes: list[Any] = [

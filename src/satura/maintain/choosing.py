@@ -13,14 +13,16 @@ from satura.closure.local import is_local
 from satura.errors import ConfigError
 from satura.maintain.context import Context, NotIncrementalError, Result
 from satura.maintain.counting import maintain_by_counting
-from satura.maintain.estimate import rows_to_close, rows_to_follow
+from satura.maintain.estimate import Work, rows_to_close, work_to_follow
 from satura.maintain.joined import maintain_by_dred
 from satura.maintain.model import Algorithm
 from satura.maintain.whole import recompute_in_memory
 
 SPARK_START: Final = 2_000_000
 """What starting the jobs that close a store costs, in rows that are read meanwhile."""
-JOIN_COST: Final = 4
+JOINS_START: Final = 20_000_000
+"""The same where rules join: there are many more jobs, in rounds."""
+JOIN_COST: Final = 50
 """How many rows are read in the time in which one is followed through joins on the driver."""
 
 FOLLOWING = (
@@ -60,8 +62,9 @@ def choose(context: Context, algorithm: Algorithm, small_store: int) -> Choice:
         is_free = algorithm == "auto" and not is_small
         why = _too_large(context) if is_free else ""
         if not why and _is_estimated(context):
-            estimate = rows_to_follow(context)
-            why = _too_costly(context, estimate, whole) if is_free else ""
+            work = work_to_follow(context)
+            estimate = work.rows
+            why = _too_costly(context, work, whole) if is_free else ""
     if algorithm != "recompute" and not why:
         found = _follow(context, algorithm, estimate)
         if isinstance(found, Choice):
@@ -81,12 +84,15 @@ def _is_estimated(context: Context) -> bool:
     return not context.program.plain and not context.program.preliminary
 
 
-def _too_costly(context: Context, rows: int, whole: int) -> str:
+def _too_costly(context: Context, work: Work, whole: int) -> str:
     """Return why closing again is cheaper than looking up some rows, if it is."""
-    cost = JOIN_COST if context.old.closed.shapes else 1
-    if cost * rows <= whole + SPARK_START:
+    if context.new.closed.shapes:
+        cost, start = JOIN_COST * work.concluded + work.concerned, JOINS_START
+    else:
+        cost, start = work.rows, SPARK_START
+    if cost <= whole + start:
         return ""
-    return f"about {rows} rows would be looked up, the store has {whole}"
+    return f"about {work.rows} rows would be looked up, the store has {whole}"
 
 
 def _follow(context: Context, algorithm: Algorithm, estimate: int) -> Choice | str:

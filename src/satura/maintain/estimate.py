@@ -6,6 +6,8 @@ concerns; closing again reads the store. The smaller number wins.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from satura.closure.consequences import Table
@@ -15,15 +17,28 @@ from satura.store.rows import Triples
 from satura.store.state import State
 
 
-def rows_to_follow(context: Context) -> int:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """About how many rows a change concludes, and how many stored ones its schema concerns."""
+
+    concluded: int
+    concerned: int
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return self.concluded + self.concerned
+
+
+def work_to_follow(context: Context) -> Work:
     """Return about how many rows are looked up to follow a change."""
     delta, old, new = context.delta, context.old.closed, context.new.closed
     before, after = old.consequences.derives, new.consequences.derives
     rows = len(delta) + conclusions(delta.added, after) + conclusions(delta.removed, before)
-    if new is not old:
-        plus, minus = differences(after, before)
-        rows += _stored(context.state, plus) + _stored(context.state, minus)
-    return rows
+    if new is old:
+        return Work(rows, 0)
+    plus, minus = differences(after, before)
+    return Work(rows, _stored(context.state, plus) + _stored(context.state, minus))
 
 
 def rows_to_close(state: State) -> int:

@@ -4,8 +4,9 @@ A rule that joins has an instance for every solution of its schema. When schema 
 there were stay, and only the new ones look at stored facts: by the constants they have, as every
 join does. Schema that goes takes instances away; that is not followed here.
 
-Invariant: `Grown` has every instance, and every consequence of what joins conclude, that the schema
-after a change has and the schema before it had not.
+Invariant: `Grown` has every instance that the schema has after a change and had not before it, and
+every stored conclusion of joins of which more is said. What is not stored, such as facts about
+literals, is not followed: `check_literals` refuses it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import numpy as np
 
 from satura.closure.consequences import Table
 from satura.closure.memory import Joins
+from satura.closure.relevance import Relevance
 from satura.closure.shapes import Shape
+from satura.closure.specialize import O
 from satura.maintain.arrays import conclude, differences
 from satura.maintain.context import Context, NotIncrementalError
 from satura.maintain.dred import Grown
@@ -52,6 +55,68 @@ def find_grown(context: Context, falses: Sequence[Shape]) -> Grown | None:
     fresh = [_without(shape, known) for shape in new.shapes]
     joins = Joins([shape for shape in fresh if shape.rows], context.texts)
     return Grown(joins, plus, as_facts(_joined(context, plus)))
+
+
+def check_literals(
+    context: Context, grown: Grown, relevance: Relevance, falses: Sequence[Shape]
+) -> None:
+    """Refuse what the new rules would see in facts about literals, which no store holds.
+
+    `falses` are the rules about literals that conclude `false`.
+    """
+    closed = context.new.closed
+    table = closed.consequences.derives
+    for root in closed.roots:
+        if any(f[0] < 0 and relevance.may_be(f) for f in (root, *table.of(root))):
+            raise NotIncrementalError("a literal is a subject in a join")
+    turned = _turned_by_joins(closed.shapes)
+    if _has_literals(context, turned):
+        raise NotIncrementalError("a literal is a subject in a join")
+    if falses and _has_literals(context, _turned_by_table(grown.table)):
+        raise NotIncrementalError("the schema changes what is said of literals")
+
+
+def _turned_by_joins(shapes: Iterable[Shape]) -> set[int] | None:
+    """Return the predicates whose objects joins make subjects; None stands for every predicate."""
+    found: set[int] = set()
+    for shape in shapes:
+        subjects = {head[0] for head in shape.head} - {s for s, _, _ in shape.body}
+        for _, p, o in shape.body:
+            if o in subjects:
+                values = shape.values(p)
+                if values is None:
+                    return None
+                found |= values
+    return found
+
+
+def _turned_by_table(table: Table) -> set[int] | None:
+    """Return the predicates whose objects a table makes subjects; None stands for every one."""
+    if any(form[0] == O for form in table.any):
+        return None
+    found = {
+        p
+        for rows in (table.predicate, table.loop)
+        for p, forms in rows.items()
+        if any(form[0] == O for form in forms)
+    }
+    for keyed in (table.object, table.subject):
+        found |= {p for (p, _), forms in keyed.items() if any(form[0] == O for form in forms)}
+    return found
+
+
+def _has_literals(context: Context, predicates: set[int] | None) -> bool:
+    """Say whether some predicates have literals as objects, once a change is made."""
+    if predicates is not None and not predicates:
+        return False
+    state, added = context.state, context.delta.added
+    new = added[added[:, 2] < 0, 1]
+    is_new = len(new) > 0 and (predicates is None or not predicates.isdisjoint(new.tolist()))
+    return bool(
+        is_new
+        or len(state.asserted_literals(predicates))
+        or len(state.derived_literals(predicates))
+    )
 
 
 def _instances(shapes: Iterable[Shape]) -> Iterable[Instance]:

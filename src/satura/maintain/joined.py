@@ -19,7 +19,7 @@ from satura.closure.specialize import O
 from satura.closure.violations import as_row, is_about_literals
 from satura.maintain.context import Context, NotIncrementalError, Result, Violation
 from satura.maintain.dred import EqualityError, Firing, Row, Run, Touched, settle
-from satura.maintain.growing import find_grown
+from satura.maintain.growing import check_literals, find_grown
 from satura.maintain.lazy import Key, LazyFacts, TooMuchError, stored_facts
 from satura.maintain.linear import support_changes
 from satura.maintain.model import Rows
@@ -55,6 +55,9 @@ def _maintain(context: Context) -> Result:
     table = closed.consequences.derives
     turned = _predicates_turned(table, relevance, closed.shapes)
     _check_literals(context, relevance, turned)
+    _check_predicates(context, [*closed.shapes, *every])
+    if grown is not None:
+        check_literals(context, grown, relevance, about_literals)
     stored = stored_for(state.asserted)
     facts, weights = support_changes(delta, context.old.closed, closed, stored)
     check = _refusals(context, relevance, turned)
@@ -113,6 +116,17 @@ def _refusals(
                 raise NotIncrementalError("rules that join conclude schema")
 
     return check
+
+
+def _check_predicates(context: Context, shapes: Sequence[Shape]) -> None:
+    """Refuse blank nodes as predicates: no store holds such facts, but joins may look at them."""
+    table = context.new.closed.consequences.derives
+    found = {p for _, p, _ in table.all_forms() if isinstance(p, int)}
+    for shape in shapes:
+        for _, p, _ in (*shape.body, *shape.head):
+            found |= shape.values(p) or set()
+    if context.blank(found - context.program.names.keys()):
+        raise NotIncrementalError("a predicate is a blank node")
 
 
 def _predicates_turned(

@@ -42,7 +42,9 @@ class LazyFacts(Facts):
     def match(self, pattern: Pattern) -> Iterator[Fact]:
         """Yield the facts that fit a pattern, as far as they are here."""
         s, p, o = (slot if isinstance(slot, int) else None for slot in pattern)
-        if (s, p, o) not in self._covered and (None, p, None) not in self._covered:
+        # What is said of literals is not stored, so whoever asks for it is to be told.
+        is_here = (None, p, None) in self._covered and (s is None or s >= 0)
+        if not is_here and (s, p, o) not in self._covered:
             self.wanted.add((s, p, o))
             return iter(())
         return (fact for fact in super().match(pattern) if fact not in self.hidden)

@@ -104,7 +104,7 @@ def plan_merge(store: Store, max_layers: int) -> Plan:
     """
     groups = {kind: layers(store, kind) for kind in KEYS}
     terms = term_layers(store)
-    for limit in (max_layers, max_layers // 2):
+    for limit in (max_layers, max(1, max_layers // 2)):
         merged = {kind: tuple(to_merge(groups[kind], limit, max_layers)) for kind in KEYS}
         merged = {kind: taken for kind, taken in merged.items() if taken}
         whole = frozenset(kind for kind, taken in merged.items() if len(taken) == len(groups[kind]))

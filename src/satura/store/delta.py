@@ -1,9 +1,9 @@
 """The thin seam to the Delta log: what Spark wrote becomes one commit; a snapshot becomes files.
 
-Only this module, `opened` and `writing` know the `deltalake` package. Spark writes Parquet, and
-here its footers become *add* actions with statistics, all committed at once. Commits are
-compare-and-swap: they name the version they were planned on and fail with `ConflictError` if the
-table has moved since.
+What a store knows of the `deltalake` package is here, in `opened` and `writing`. Spark writes
+Parquet, and here its footers become *add* actions with statistics, all committed at once. Commits
+are compare-and-swap: they name the version they were planned on and fail with `ConflictError` if
+the table has moved since.
 
 Invariant: a commit either is in the log as a whole or has changed nothing.
 """

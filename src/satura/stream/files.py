@@ -34,6 +34,7 @@ MAX_BYTES: Final = 64 << 20
 """Bytes of files in a batch, unless told."""
 MAX_ROWS: Final = 2_000_000
 """Most rows of a table in a batch."""
+_ROWS_AT_ONCE: Final = 1024
 HEAD: Final = 1 << 16
 """Bytes of a file that cannot be read at all that are kept with the reason."""
 
@@ -118,14 +119,19 @@ def _too_large(path: Path) -> LimitError:
 
 
 def _read_table(path: Path) -> pa.Table:
-    """Read a Parquet file, unless its own account of what it holds is too large."""
+    """Read a Parquet file, unless it is too large."""
     try:
         with pq.ParquetFile(path) as file:
-            groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-            size = sum(group.total_byte_size for group in groups)
-            if file.metadata.num_rows > MAX_ROWS or size > MAX_TEXT:
+            if file.metadata.num_rows > MAX_ROWS:
                 raise _too_large(path)
-            return file.read()
+            batches, size = [], 0
+            # A file may say much in few bytes, so what is read is what counts.
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                size += batch.nbytes
+                if size > MAX_TEXT:
+                    raise _too_large(path)
+                batches.append(batch)
+            return pa.Table.from_batches(batches, file.schema_arrow)
     except pa.ArrowException as error:
         raise DataError(
             "INPUT-CORRUPT", f"`{path}` is no readable Parquet file: {error}",

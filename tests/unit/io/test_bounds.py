@@ -11,6 +11,7 @@ import pytest
 from satura.errors import SaturaError
 from satura.io.bounds import MAX_DEPTH, BoundsError, bounded
 from satura.io.inputs import Format, find_inputs
+from satura.io.lines import is_canonical
 from satura.io.patch import read_patch
 from satura.io.slow import Fault, parse_lines
 from satura.io.small import SmallReading, read_small
@@ -63,6 +64,45 @@ def test_documents(tmp_path: Path, name: str, good: bytes, bad: bytes, reason: s
         read_small(find_inputs([str(tmp_path / name)], spool=tmp_path), "fail")
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        b'<!ENTITY % a "&b;">',
+        b'<!ENTITYa "&b;">',
+        b'<!ENTITY e#1 "&b;">',
+        b"<!ENTITY x SYSTEM 'y'>",
+        b'<!ENTITY a "b',
+    ],
+)
+def test_entities_that_are_not_understood_are_refused(declared: bytes) -> None:
+    with pytest.raises(BoundsError, match="not supported"):
+        bounded(io.BytesIO(b"<!DOCTYPE r [" + declared), Format.RDFXML).read()
+
+
+def test_an_entity_is_not_repeated_without_end() -> None:
+    once = b'<!DOCTYPE r [<!ENTITY a "%s">]><r>' % (b"x" * 4000)
+    with pytest.raises(BoundsError, match="times as long"):
+        bounded(io.BytesIO(once + b"&a;" * 50_000), Format.RDFXML).read()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 1000])
+@pytest.mark.parametrize("format", [Format.TTL, Format.TRIG])
+def test_triple_terms_are_counted_across_pieces(
+    monkeypatch: pytest.MonkeyPatch, size: int, format: Format
+) -> None:
+    monkeypatch.setattr("satura.io.bounds._CHUNK", size)
+    for data in (quoted(MAX_DEPTH), quoted(3) * 1000, b"<<<" * 1000 + b"<< (" * 1000):
+        assert bounded(io.BytesIO(data), format).read() == data
+    with pytest.raises(BoundsError):
+        bounded(io.BytesIO(quoted(MAX_DEPTH + 1)), format).read()
+
+
+def test_a_string_does_not_go_on_in_the_next_line() -> None:
+    _, deep, _ = parse_lines([b'# "', quoted(200_000), b'# "'], Format.NT, "_:x")
+    assert isinstance(deep, Fault)
+    assert not is_canonical(b"<<( <http://e/a> <http://e/p> " * 200_000)
+
+
 def test_lines_before_and_after_one_that_is_too_deep() -> None:
     before, deep, after = parse_lines([STATEMENT, quoted(200_000), STATEMENT], Format.NT, "_:x")
     assert before == after == ("<http://e/a>", "<http://e/p>", "<http://e/b>", None)
@@ -98,7 +138,7 @@ def test_json_is_counted_across_pieces(monkeypatch: pytest.MonkeyPatch, size: in
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 4096])
 def test_entities_are_found_across_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr("satura.io.bounds._CHUNK", size)
-    plain = b"<!DOCTYPE r [ <!ENTITY x SYSTEM 'y'> <!ENTITY a \"b>c\"> ]><r>" + b"&a;" * 5000
+    plain = b"<!DOCTYPE r [ <!ENTITY a \"b>c\"> <!ENTITY d 'e' > ]><r>" + b"&a;" * 5000
     for data in (plain, entities(3)):
         assert bounded(io.BytesIO(data), Format.RDFXML).read() == data
     with pytest.raises(BoundsError, match="`e3`"):
