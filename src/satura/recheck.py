@@ -27,6 +27,10 @@ SAMPLE: Final = 20
 """Without `--full`, the subjects compared are one in this many."""
 COLUMNS: Final = ["s", "p", "o", "support", "joined", "asserted", "origin"]
 
+SAYS_NOTHING: Final = "asserted AND support = 0"
+"""Rows about asserted triples that joins conclude as well. Whether they do is not always noted: a
+pair of a transitive property that is known when its property is closed is not concluded again."""
+
 
 def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Check:
     """Derive again and compare with the store, for one subject in `every`."""
@@ -38,8 +42,9 @@ def check_entailment(spark: SparkSession, store: Store, *, every: int = 1) -> Ch
         done = close(spark, program, asserted, terms, Path(scratch))
         kept = store.frame(spark, "schema")
         again = spark.createDataFrame(done.schema_table())
-        derived = done.derive().where(F.pmod("s", F.lit(every)) == 0)
-        stored = store.frame(spark, "derived").where(F.pmod("s", F.lit(every)) == 0)
+        wanted = (F.pmod("s", F.lit(every)) == 0) & ~F.expr(SAYS_NOTHING)
+        derived = done.derive().where(wanted)
+        stored = store.frame(spark, "derived").where(wanted)
         for what, right, wrong in (("schema", again, kept), ("closure", derived, stored)):
             fault = _difference(spark, store, right, wrong)
             if fault:
