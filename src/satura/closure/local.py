@@ -14,7 +14,7 @@ from itertools import product
 from satura.closure.consequences import Table
 from satura.closure.equality import Equality
 from satura.closure.literals import literal_facts
-from satura.closure.memory import join_in_memory
+from satura.closure.memory import BudgetError, join_in_memory
 from satura.closure.program import SAME_AS, Fact, Program, TermRule
 from satura.closure.saturate import Closed, Limits, Progress, saturate
 from satura.closure.schema import ground
@@ -84,7 +84,11 @@ class LocalBackend:
         given = (*self.asserted, *about, *self.joins)
         roots = {equality.rewrite(fact) for fact in given} | closed.roots | equal
         derives = closed.consequences.derives
-        start = roots | {fact for root in roots for fact in derives.of(root)}
+        start = set(roots)
+        for root in roots:
+            start.update(derives.of(root))
+            if self.budget is not None and len(start) > self.budget:
+                raise BudgetError
         done = join_in_memory(closed, start, self.texts, self.progress, budget=self.budget)
         earlier, self.joins, self.fired = self.joins, Counter(), Counter()
         for (fact, rule), times in done.conclusions.items():
@@ -120,7 +124,7 @@ def close_locally(
     """Close triples in memory. Facts are generalized: the caller drops what is not RDF.
 
     `texts` has the terms of the triples; it is needed only by rules about literals. Raises
-    `BudgetError` when joins would fire more than `budget` times.
+    `BudgetError` when joins would fire more than `budget` times, or start from more facts.
     """
     if not is_local(program):
         raise UnsupportedError(

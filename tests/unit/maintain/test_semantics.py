@@ -160,3 +160,15 @@ def test_a_small_store_whose_closure_is_large_is_left_to_spark(tmp_path: Path) -
         change(kb, quads(chain), algorithm="recompute")
     store = Store.open(tmp_path)
     assert closure(store) == before and store.version == version
+
+
+def test_a_small_store_of_a_deep_hierarchy_is_left_to_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_store(tmp_path, "owl-horst")
+    chain = [triple(f"C{i}", "<", f"C{i + 1}") for i in range(20)]
+    things = [triple(f"x{i}", "a", "C0") for i in range(20)]
+    assert change(kb, quads([*chain, *things]), algorithm="recompute").algorithm == "recompute"
+    monkeypatch.setattr("satura.maintain.whole.BUDGET", 300)
+    with pytest.raises(ConfigError, match="UPDATE-SPARK"):
+        change(kb, quads([triple("y", "a", "C1")]), algorithm="recompute")
