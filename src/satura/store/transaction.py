@@ -347,7 +347,12 @@ class Transaction:
         if commits.latest_version(terms) != version:
             return  # a later commit has replaced ours
         if self._terms_base is not None:
-            delta.restore(terms, self._terms_base)
+            try:
+                delta.restore(terms, self._terms_base)
+            except StoreError:
+                if commits.latest_version(terms) == version:
+                    raise
+                # A commit of somebody else came in between, and has replaced ours.
         elif writer.live_transactions(self.path) == {self.id}:
             shutil.rmtree(terms / layout.LOG)
         else:
